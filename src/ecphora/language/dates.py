@@ -309,21 +309,31 @@ def _parse_range(text: str, start: _Match, reference_time: datetime) -> _ParseRe
         if (
             last
             and last.interval
-            and (joined := _join_range(first_text, found.interval, last.interval, reference_time))
+            and (joined := _join_range(first_text, text[join.end() : last.end], found.interval, last.interval, reference_time))
         ):
             return _ParseResult(joined, last.end)
     return None if opener in {"from", "between"} else found
 
 
-def _join_range(near: str, first: Interval, last: Interval, reference_time: datetime) -> Interval | None:
-    """The range of two dates; a first one without a year takes the last one's, or the year before if it were later."""
-    if not _FOUR_DIGITS.search(near):
-        for year in (last.start.year, last.start.year - 1):
-            dated = _parse_date_at(f"{near} {year:04}", 0, reference_time)
-            if dated and dated.interval and dated.interval.start < last.end:
-                first = dated.interval
-                break
+def _join_range(
+    first_text: str, last_text: str, first: Interval, last: Interval, reference_time: datetime
+) -> Interval | None:
+    """The range of two dates; one without a year takes the other's, or the year that puts them in order."""
+    first_year, last_year = (_FOUR_DIGITS.search(text) is not None for text in (first_text, last_text))
+    if not first_year:
+        years = (last.start.year, last.start.year - 1)
+        dated = (_in_year(first_text, year, reference_time) for year in years)
+        first = next((span for span in dated if span and span.start < last.end), first)
+    elif not last_year:
+        years = (first.start.year, first.start.year + 1)
+        dated = (_in_year(last_text, year, reference_time) for year in years)
+        last = next((span for span in dated if span and first.start < span.end), last)
     return Interval(first.start, last.end) if first.start < last.end else None
+
+
+def _in_year(text: str, year: int, reference_time: datetime) -> Interval | None:
+    dated = _parse_date_at(f"{text.strip()} {year:04}", 0, reference_time)
+    return dated.interval if dated else None
 
 
 def _parse_date_at(text: str, at: int, reference_time: datetime, depth: int = 1) -> _ParseResult | None:

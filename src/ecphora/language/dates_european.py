@@ -22,17 +22,22 @@ EUROPEAN_RULES: dict[European, PhraseRules] = {
 }
 """The rewrite rules of each language, in their order."""
 
+_GERMAN_WEEKDAYS = "montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag".split()
+_GERMAN_DAY_PARTS = "morgen vormittag mittag nachmittag abend nacht".split()
+
 HINTS: dict[European, frozenset[str]] = {
-    European.GERMAN: frozenset(
-        "gestern heute morgen vorgestern übermorgen neulich letztens montag dienstag mittwoch donnerstag freitag samstag "
-        "sonnabend sonntag januar jänner februar märz april mai juni juli august september oktober november dezember "
+    European.GERMAN: frozenset(_GERMAN_WEEKDAYS)
+    | frozenset(
+        "gestern heute morgen vorgestern übermorgen neulich letztens "
+        "januar jänner februar märz april mai juni juli august september oktober november dezember "
         "woche wochen wochenende monat monate monaten monats jahr jahre jahren jahres tag tagen tage stunde stunden "
         "minuten quartal jahrzehnt nacht abend frühling frühjahr sommer herbst winter "
         "ersten zweiten dritten vierten fünften sechsten siebten achten neunten zehnten elften zwölften dreizehnten "
         "vierzehnten fünfzehnten sechzehnten siebzehnten achtzehnten neunzehnten zwanzigsten einundzwanzigsten "
         "zweiundzwanzigsten dreiundzwanzigsten vierundzwanzigsten fünfundzwanzigsten sechsundzwanzigsten "
         "siebenundzwanzigsten achtundzwanzigsten neunundzwanzigsten dreißigsten einunddreißigsten".split()
-    ),
+    )
+    | {day + part for day in _GERMAN_WEEKDAYS for part in _GERMAN_DAY_PARTS},
     European.SPANISH: frozenset(
         "ayer hoy anoche anteayer antier mañana lunes martes miércoles jueves viernes sábado domingo enero febrero marzo "
         "abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre semana semanas mes meses año años "

@@ -114,6 +114,7 @@ RULES = PhraseRules(
         ("(?:dans )?les années (?:19)?(?P<decade>\\d0)", "the {decade}s"),
         # what is around a date
         ("(?<=day|row) (?:au |dans la |en )?PART", " {part}"),
+        ("(?:en )?THIRD (?:de la |du |de l['’]|d['’]|de )(?P<unit>semaine|mois|année)", "{third} this {unit}"),
         ("THIRD (?:de |de la |du |d['’])?DATE", "{third} "),
         ("(?:du|de) DATE(?=[^.!?\\n]{3,30}? (?:au|à) )", "from "),
         ("(?:au|à) (?=\\d{1,2} [A-Z])", "to "),

@@ -117,6 +117,7 @@ RULES = PhraseRules(
         ("(?:in )?den (?P<decade>\\d0)er(?:n|-jahren| jahren)?", "the {decade}s"),
         # what is around a date
         ("(?<=day|row) PART", " {part}"),
+        ("(?:am )?THIRD (?:des |der )(?P<unit>woche|monats|jahres)", "{third} this {unit}"),
         ("(?:am )?THIRD (?:des |der |dieses )?DATE", "{third} "),
         ("(?:vom?|zwischen)(?: dem)? DATE(?=[^.!?\\n]{3,30}? (?:bis|und) )", "from "),
         ("und dem (?=\\d{1,2} [A-Z])", "and "),

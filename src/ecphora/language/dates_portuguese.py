@@ -85,7 +85,7 @@ RULES = PhraseRules(
         ("(?:n?os dias )?DAY ?(?:-|–|a) ?DAY2(?: de)? MONTHYEAR?", "{day} to {day2} {month} {year}"),
         ("(?:n?os dias )?DAY e DAY2(?: de)? MONTHYEAR?", "{day} {month} {year} and {day2} {month} {year}"),
         ("(?:na |no )?WEEKDAY,? (?:no |dia )*(?=DAYº?(?: de)? MONTH|\\d{1,2}[/.-]\\d)", "{weekday} "),
-        ("(?:em |no |a |ao |o )?(?:dia )?DAY[ºª°]?(?: de)? MONTHYEAR?", "{day} {month} {year}"),
+        ("(?:em |no |o )?(?:dia )?DAY[ºª°]?(?: de)? MONTHYEAR?", "{day} {month} {year}"),
         ("(?:no |em |dia )*DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
         ("(?:(?:no |o |ao )?dia |em |(?<=day ))DAY/MONTHNUMBER(?!/|\\d)", "{day} {monthnumber}"),
         (f"(?:na |no |da |do )?{_LONG_WEEKDAY},? (?:dia )?(?P<day>[12]?\\d|3[01])(?!\\d|[.,:/h]\\d| ?h| (?:pessoas|horas|euros|reais|km))",
@@ -115,7 +115,7 @@ RULES = PhraseRules(
         (f"n?est[ea] {_LONG_WEEKDAY}{_PART}", "this {weekday} {part}"),
         (f"(?:na |no |da |do |nesta |neste ){_LONG_WEEKDAY}{_PART}", "on {weekday} {part}"),
         (f"{_EACH}(?<! a )(?<! e ){_LONG_WEEKDAY}{_PART}(?! a |, | e )", "on {weekday} {part}"),
-        ("na WEEKDAY (?:de|à|pela) PART", "on {weekday} {part}"),
+        ("(?:na )?WEEKDAY (?:de|à|pela) PART", "on {weekday} {part}"),
         (f"na WEEKDAY{_SHORT_END}", "on {weekday}"),
         # weeks, months and years
         ("(?:na |no |a |o )?(?P<unit>semana|mês|ano|fim de semana) retrasad[oa]", "the {unit} before last"),
@@ -132,6 +132,7 @@ RULES = PhraseRules(
         ("(?:n?os )?anos (?:'|’)?(?P<decade>\\d0)", "the {decade}s"),
         # what is around a date
         ("(?<=day|row) (?:de |à |pela |da )PART", " {part}"),
+        ("THIRD d[eoa] (?P<unit>semana|mês|ano)", "{third} this {unit}"),
         ("THIRD (?:d[eoa] |desta |deste )?DATE", "{third} "),
         ("(?:de|do|desde)(?: o)? DATE(?=[^.!?\\n]{3,30}? (?:a|ao|até) )", "from "),
         ("(?:a|ao|até o) (?=\\d{1,2} [A-Z])", "to "),

@@ -126,6 +126,7 @@ RULES = PhraseRules(
         ("(?:en )?(?:los )?años (?:'|’)?(?P<decade>\\d0)", "the {decade}s"),
         # what is around a date
         ("(?<=day|row) (?:por la |en la |a la |de la )PART", " {part}"),
+        ("THIRD de(?:l| la)? (?P<unit>semana|mes|año)", "{third} this {unit}"),
         ("(?:a |al )?THIRD (?:del? |de la )?DATE", "{third} "),
         ("(?:del|desde(?: el)?) DATE(?=[^.!?\\n]{3,30}? (?:al|hasta) )", "from "),
         ("(?:al|y el) (?=\\d{1,2} [A-Z])", "to "),

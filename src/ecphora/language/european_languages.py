@@ -27,25 +27,25 @@ _COMMON_WORDS = {
         "der die das und ist ich nicht ein eine einen einem einer den dem des mit auf für von zu im wir er sie es war "
         "habe hat haben wie auch sich noch bei mir mein meine dein am um wann wo wer was an nach aus vom zum zur oder "
         "aber wenn dass wird werden sind kann dann nur schon sehr hatte waren bin uns ihr ihm vor bis seit hier so "
-        "gestern vorgestern heute übermorgen märz mai letzte letzten letzter letztes nächste nächsten woche wochen "
+        "zwei drei gestern vorgestern heute übermorgen märz mai letzte letzten letzter letztes nächste nächsten woche wochen "
         "monat jahr wochenende montag dienstag mittwoch donnerstag freitag samstag sonntag".split()
     ),
     European.SPANISH: frozenset(
         "el los las una un con y en lo del que de la por para se su al es no mi me te qué cómo más pero muy fue era "
         "está hay como si ha he yo tú nos le les o ya también cuando dónde quién ser son esta este todo a cuál cuándo "
-        "fin ayer hoy anoche anteayer mañana pasado pasada semana mes año hace marzo mayo lunes martes miércoles jueves "
+        "dos tres últimos últimas fin ayer hoy anoche anteayer mañana pasado pasada semana mes año hace marzo mayo lunes martes miércoles jueves "
         "viernes sábado domingo".split()
     ),
     European.FRENCH: frozenset(
         "le la les un une des et est dans en du de que qui pour pas sur au aux ce cette il elle je tu nous vous on mon "
         "ma mes son sa ses avec ne se par plus mais ou où j l qu c n ai suis sont était été fait comme y leur a à "
-        "quand quel quelle hier aujourd demain dernier dernière semaine mois année mars août lundi mardi mercredi "
+        "deux trois quand quel quelle hier aujourd demain dernier dernière semaine mois année mars août lundi mardi mercredi "
         "jeudi vendredi samedi dimanche".split()
     ),
     European.PORTUGUESE: frozenset(
         "o os as um uma com e em não na no do da dos das ao à que de para por se sua seu é eu ele ela nós você mais "
         "mas foi estava muito meu minha quando onde quem são está há nos pelo pela também já ou isso este esta a me "
-        "fim ontem hoje amanhã anteontem passado passada semana mês ano março maio segunda terça quarta quinta sexta feira "
+        "dois duas três últimos últimas atrás fim ontem hoje amanhã anteontem passado passada semana mês ano março maio segunda terça quarta quinta sexta feira "
         "sábado domingo".split()
     ),
 }

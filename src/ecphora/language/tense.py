@@ -61,7 +61,7 @@ _PAST_PHRASES = {
         r"vous|je|tu|t-il|t-elle|on|il|elle|ils|elles))*[- ]\w+(?:é|ée|és|ées|i|is|it|ie|u|us|ue|ert|int|ort|ait)\b"
     ),
     European.PORTUGUESE: lazy_pattern(
-        r"\b(?!meu|seu|teu|sou\b|vou|estou|dou\b|lei\b|rei\b|sei\b|museu|europeu|vamos\b|estamos|damos)\w{2,}(?:ei|ou|amos|imos|aram|eram|iram|ava|avam|iu|eu)\b"
+        r"\b(?!meu|seu|teu|sou\b|vou|estou|dou\b|lei\b|rei\b|sei\b|museu|europeu|vamos\b|estamos|damos)\w{2,}(?:ei|ou|amos|imos|mo-nos|aram|eram|iram|ava|avam|iu|eu)\b"
     ),
 }
 _NOT_PAST = frozenset(
@@ -89,7 +89,7 @@ def tense_around(match: re.Match[str]) -> int:
     """The tense of the words around a date: past (-1), future (1) or unknown (0)."""
     before, after = _context(match)
     sentence = _sentence(before, after)
-    if found := _tense(sentence):
+    if found := _tense(sentence) or _side(before):
         return found
     return -1 if _asks_for_past(sentence, after) else _tense(f"{before} {after}")
 
@@ -104,9 +104,7 @@ def tense_of_clause(match: re.Match[str]) -> int:
     sentence = _sentence(before, after)
     if len(words_of(clause) - _DATE_WORDS) < 2:  # noqa: PLR2004
         clause = sentence
-    preposition = before.split()[-1:]
-    side = _SIDES.get(preposition[0].lower(), 0) if preposition else 0
-    return _tense(clause) or side or -_asks_for_past(sentence, after)
+    return _tense(clause) or _side(before) or -_asks_for_past(sentence, after)
 
 
 def _context(match: re.Match[str]) -> tuple[str, str]:
@@ -115,6 +113,11 @@ def _context(match: re.Match[str]) -> tuple[str, str]:
     return text[max(0, match.start() - _CONTEXT_CHARS) : match.start()], (
         stop + text[match.end() : match.end() + _CONTEXT_CHARS]
     )
+
+
+def _side(before: str) -> int:
+    """The tense that "since" or "until" before a date tells; 0 without one."""
+    return next((_SIDES[word] for word in before.lower().split()[-2:] if word in _SIDES), 0)
 
 
 def _sentence(before: str, after: str) -> str:
