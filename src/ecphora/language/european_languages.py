@@ -50,6 +50,9 @@ _COMMON_WORDS = {
     ),
 }
 
+"""Each language's commonest words, and its words of time."""
+ALL_COMMON_WORDS = frozenset().union(*_COMMON_WORDS.values())
+
 
 def words_of(text: str) -> set[str]:
     """The words of a text in lower case, without digits and marks."""
