@@ -25,9 +25,7 @@ def rows(name: str) -> dict[str, list[str]]:
 
 
 INTERVALS = rows("intervals")
-PHRASES = [
-    (language, key, text) for language in LANGUAGES for key, texts in rows(language).items() for text in texts
-]
+PHRASES = [(language, key, text) for language in LANGUAGES for key, texts in rows(language).items() for text in texts]
 
 
 def interval(text: str, reference_time: datetime) -> Interval:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from ..lazy_pattern import lazy_pattern
 from .dates import time_spans
 from .dates_cjk import has_cjk
-from .european_languages import ALL_COMMON_WORDS, European, likely_languages, words_of
+from .european_languages import ALL_COMMON_WORDS, European, likely_languages, word_set, words_of
 
 _ANY_TIME = datetime(2000, 1, 15, tzinfo=UTC)
 """The places of time phrases in a text do not depend on it."""
@@ -79,7 +79,6 @@ _FIRST_CJK = lazy_pattern(
 )
 
 
-
 def _patterns(english: str, german: str, spanish: str, french: str, portuguese: str) -> dict[European, re.Pattern[str]]:
     return {
         language: lazy_pattern(rf"\b(?:{source})\b", re.IGNORECASE)
@@ -92,13 +91,13 @@ _FIRST = _patterns(_FIRST_ENGLISH, _FIRST_GERMAN, _FIRST_SPANISH, _FIRST_FRENCH,
 _POSSESSED_STATE = lazy_pattern(
     r"\b(?:my|your|his|her|our|their|\w+['’]s) last (?:job|employer|boss|flat|house|car|phone|school)\b", re.IGNORECASE
 )
-_EMPTY_WORDS = frozenset(
+_EMPTY_WORDS = word_set(
     # English, German, Spanish, French, Portuguese
     "happen happened happens go going went gone doing done make made take place on at any anything something there up "
     "gemacht gewesen passiert geschehen los getan tun mache machen tat haben was alles etwas denn habt hast du "
     "hice hicimos hizo hago hacer hicieron hecho pasó pasa pasar sucedió ocurrió qué he hemos hay algo "
     "fait faire fais faisais passé passe arrivé arrive avons ai est quoi t il qu qui quelque chose y eu "
-    "fiz fez fizemos faço fazer feito aconteceu acontece houve foi algo".split()
+    "fiz fez fizemos faço fazer feito aconteceu acontece houve foi algo"
 )
 _EMPTY_CJK = lazy_pattern(
     "[我你您他她们們俺私僕]|(?:做|干|幹|发生|發生|有|去|是)|[了过過]|什么|什麼|甚麼|哪里|哪裡|事情?|呢|吗|嗎|的|在|都|那|天|"

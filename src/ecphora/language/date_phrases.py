@@ -11,8 +11,10 @@ from typing import NamedTuple
 from ..lazy_pattern import lazy_pattern
 from .rewriting import RewriteRule, Rewriting
 
-MONTHS = "January February March April May June July August September October November December".split()
-WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_MONTH_NAMES = "January February March April May June July August September October November December"
+MONTHS = _MONTH_NAMES.split()
+_WEEKDAY_NAMES = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+WEEKDAYS = _WEEKDAY_NAMES.split()
 ENGLISH_DATE = (
     rf"(?:the )?(?:(?:early|mid|late|last|this|next|coming|past) [a-zA-Z]|(?:on )?(?:{'|'.join(WEEKDAYS)})\b"
     rf"|yesterday|today|tomorrow|(?:\d{{1,2}} |in )?(?:{'|'.join(MONTHS)})\b|\d+ [a-z]+ ago\b|(?:in )?\d{{4}}(?![\w.,]?\d))"
@@ -38,6 +40,11 @@ class DateWords(NamedTuple):
     seasons: Mapping[str, str]
     year: str
     """The pattern of a year after a month, with what joins them."""
+
+
+def numbered(words: str) -> dict[str, int]:
+    """A table of numbers from the words for one, two and so on."""
+    return {word: value for value, word in enumerate(words.split(), start=1)}
 
 
 def english_months(*names: str) -> dict[str, str]:
@@ -83,14 +90,22 @@ def _rule(words: DateWords, pattern: str, english: str) -> PhraseRule:
     def write(match: re.Match[str]) -> str:
         values = {name: _value(words, name, text) for name, text in match.groupdict("").items()}
         space = " " if english.endswith(" ") else ""
-        return re.sub(r"\s+", " ", english.format_map(values)).rstrip().removeprefix(" " if english[0] == "{" else "") + space
+        return (
+            re.sub(r"\s+", " ", english.format_map(values)).rstrip().removeprefix(" " if english[0] == "{" else "")
+            + space
+        )
 
     spaced = _LOOKBEHIND.sub(lambda part: part[0].replace(" ", r"\s"), pattern).replace(" ", _SPACE)
     source = _PLACEHOLDER.sub(lambda name: _group(words, name[0]), spaced)
     bounded = source if source.startswith("(?<=") else rf"(?<![\w-]){source}"
     source = bounded if english.endswith(" ") else rf"{bounded}(?!\w)"
-    tables = frozenset(name.lower() for name in _PLACEHOLDER.findall(pattern)) | ({"date"} if pattern.startswith("(?<=day") else set())
-    return PhraseRule((lazy_pattern(source, re.IGNORECASE), write), tables - {"year", "part"} - ({"day"} if "(?:DAY" in pattern else set()))
+    tables = frozenset(name.lower() for name in _PLACEHOLDER.findall(pattern)) | (
+        {"date"} if pattern.startswith("(?<=day") else set()
+    )
+    return PhraseRule(
+        (lazy_pattern(source, re.IGNORECASE), write),
+        tables - {"year", "part"} - ({"day"} if "(?:DAY" in pattern else set()),
+    )
 
 
 def _tables(words: DateWords) -> Mapping[str, Mapping[str, str] | Mapping[str, int]]:
@@ -138,7 +153,7 @@ def _value(words: DateWords, name: str, text: str) -> str:
 
 
 def _year(text: str) -> str:
-    return f"'{text}" if len(text) == 2 else text  # noqa: PLR2004
+    return f"'{text}" if len(text) == 2 else text
 
 
 def _find(table: Mapping[str, str] | Mapping[str, int], text: str) -> str | int:

@@ -27,7 +27,7 @@ from .calendar_arithmetic import day_part
 from .dates_cjk import CJK_RULES, has_cjk
 from .dates_english import ENGLISH_RULES, ORDINAL_DAY, ORDINAL_WORDS
 from .dates_european import ALL_HINTS, EUROPEAN_RULES, HINTS
-from .european_languages import european_language, words_of
+from .european_languages import european_language, word_set, words_of
 from .rewriting import Rewriting
 
 _Match = re.Match[str]
@@ -131,7 +131,9 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         _rule(r"(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>\d{4}|\d\d)(?![\d/])", mean.calendar_date),
         _rule(r"(?P<day>\d\d?)\.(?P<month>\d\d?)\.(?P<year>\d{4})(?!\d|\.\d)", mean.calendar_date),
         _rule(r"(?P<day>\d\d)\.(?P<month>\d\d)\.(?P<year>\d\d)(?!\d|\.\d)", mean.calendar_date),
-        _rule(rf"(?<=on\sthe\s)(?P<day>\d\d?)(?:st|nd|rd|th)(?: of the month\b|{_NOT_NOUN})", mean.nearest_day_of_month),
+        _rule(
+            rf"(?<=on\sthe\s)(?P<day>\d\d?)(?:st|nd|rd|th)(?: of the month\b|{_NOT_NOUN})", mean.nearest_day_of_month
+        ),
         _rule(rf"{_DAY}(?: of)? {_MONTH}{_ITS_YEAR}?", mean.calendar_date),
         _rule(rf"(?P<day>\d\d?){_ORDINAL_SUFFIX} of {_RELATIVE_WORD} month\b", mean.day_of_month),
         _rule(r"(?P<decade>\d{3}0)['’]?s\b", mean.decade),
@@ -223,12 +225,12 @@ _START = lazy_pattern(
     rf"(?:(?<=the\s)(?=['’]?\d)|(?=\d{{1,6}}(?:[-–/.'’a-z]|{_SPACE}[a-z–-])))(?P<digit>['’]?\d)",
     re.IGNORECASE | re.ASCII,
 )
-_HINTS = frozenset(
+_HINTS = word_set(
     "yesterday today tomorrow tonight day days night nights week weeks weekend weekends fortnight fortnights month months "
     "year years quarter decade decades century morning afternoon evening hour hours minute minutes spring summer autumn "
     "fall winter twenties thirties forties fifties sixties seventies eighties nineties january february march april may "
     "june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday "
-    "wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun".split()
+    "wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
 )
 """The words without which an English text names no time, unless it has a digit."""
 _DIGIT = lazy_pattern(r"\d")
@@ -276,7 +278,9 @@ def _english_dates(text: str) -> Rewriting | None:
         rewriting.apply(CJK_RULES)
     is_other = not words.isdisjoint(ALL_HINTS)
     if has_digit or is_other:
-        language = european_language(words, [language for language in HINTS if words & HINTS[language]] if is_other else ())
+        language = european_language(
+            words, [language for language in HINTS if words & HINTS[language]] if is_other else ()
+        )
         if language in HINTS and (has_digit or words & HINTS[language]):
             EUROPEAN_RULES[language].apply(rewriting)
     if not rewriting.is_changed and not words.isdisjoint(ORDINAL_WORDS) and ORDINAL_DAY.search(text):
@@ -309,7 +313,11 @@ def _parse_range(text: str, start: _Match, reference_time: datetime) -> _ParseRe
         if (
             last
             and last.interval
-            and (joined := _join_range(first_text, text[join.end() : last.end], found.interval, last.interval, reference_time))
+            and (
+                joined := _join_range(
+                    first_text, text[join.end() : last.end], found.interval, last.interval, reference_time
+                )
+            )
         ):
             return _ParseResult(joined, last.end)
     return None if opener in {"from", "between"} else found

@@ -226,7 +226,9 @@ _YEAR = (
     rf"(?:(?P<era>{_alternatives(_ERAS)})(?P<count>元|{_NUMBER})年|(?<!\d)(?P<year>\d{{4}}|[〇零一二三四五六七八九]{{4}}) ?年 ?"
     rf"|(?<![以之目])(?P<then>{_alternatives(_YEARS)})(?![轻輕代龄齡]))"
 )
-_WEEKDAY_AFTER = r"(?: ?[（(](?:星期|周|週|礼拜)?.曜?日?[)）]| ?(?:星期|周|週|礼拜|禮拜)[一二三四五六日天]| ?[月火水木金土日]曜日?)?"
+_WEEKDAY_AFTER = (
+    r"(?: ?[（(](?:星期|周|週|礼拜)?.曜?日?[)）]| ?(?:星期|周|週|礼拜|禮拜)[一二三四五六日天]| ?[月火水木金土日]曜日?)?"
+)
 _DAY = rf"(?P<day>{_NUMBER}) ?[日号號]"
 _MONTH_NUMBER = rf"(?P<month>{_NUMBER}) ?月"
 _MONTH = rf"{_MONTH_NUMBER}份?(?: ?の?(?:{_DAY}{_WEEKDAY_AFTER}|{_THIRD}))?"
@@ -245,8 +247,12 @@ CJK_RULES: tuple[RewriteRule, ...] = tuple(
         (rf"{_YEAR}の?{_MONTH}{_PREPOSITION}", _date),
         (rf"{_YEAR}の?(?P<season>[春夏秋冬])[天季]?(?![节節]){_PREPOSITION}", _date),
         (rf"{_YEAR}(?:年?{_THIRD})?{_PREPOSITION}", _date),
-        (rf"(?:上一?[个個]|前の){_MONTH_NUMBER}份?(?![日个個])", lambda match: f" last {_MONTHS[_number(match['month']) - 1]} "
-         if 1 <= _number(match["month"]) <= 12 else " "),
+        (
+            rf"(?:上一?[个個]|前の){_MONTH_NUMBER}份?(?![日个個])",
+            lambda match: (
+                f" last {_MONTHS[_number(match['month']) - 1]} " if 1 <= _number(match["month"]) <= 12 else " "
+            ),
+        ),
         (rf"(?<![\d.每毎]){_MONTH}{_PREPOSITION}", _date),
         (rf"(?<!以){_RELATIVE_ZH}月(?:の?(?:(?P<day>{_NUMBER})[日号號]|{_THIRD}))?", _month),
         (rf"{_RELATIVE_JA}月(?:の?(?:(?P<day>{_NUMBER})[日号號]|{_THIRD}))?", _month),
@@ -256,14 +262,25 @@ CJK_RULES: tuple[RewriteRule, ...] = tuple(
         (rf"{_COUNT_UNIT}[之以]?前[的の](?:今天|今日)", _ago_today),
         (rf"{_COUNT_UNIT}(?P<side>[之以]?[前后後])(?!半)", _ago),
         (rf"(?P<side>过去|過去|最近|ここ|未来|今後|接下来)[的の]?{_COUNT_UNIT}間?", _rolling),
-        (rf"(?<![以之目])(?P<day>{_alternatives(_DAY_NAMES)})(?!气|氣|だい|とう|いく)", lambda match: f" {_DAY_NAMES[match['day']]} "),
+        (
+            rf"(?<![以之目])(?P<day>{_alternatives(_DAY_NAMES)})(?!气|氣|だい|とう|いく)",
+            lambda match: f" {_DAY_NAMES[match['day']]} ",
+        ),
         (r"この前の(?P<day>[月火水木金土日])曜日?", lambda match: f" last {_WEEKDAYS[match['day']]} "),
-        (r"(?<![\d/])(?P<month>1[0-2]|0?[1-9])/(?P<day>3[01]|[12]\d|0?[1-9])(?=[にはがもの那这]|[（(][月火水木金土日一二三四五六])",
-         _numeric_day),
-        (rf"(?<![\d月第每毎个個.・])(?P<day>[12]?\d|3[01]|[１-９][０-９]?|二?十[一二三四五六七八九]?|三十一?|[二三四五六七八九])日"
-         "(?=[にはがも、](?![0-9一二三四五六七八九十]))", _day_of_month),
-        (rf"(?<![\d月第每毎个個.a-z])(?P<day>[12]?\d|3[01]|二?十[一二三四五六七八九]?|三十一?|[三四五六七八九])[号號]"
-         "(?![线線楼房码碼选選店公机機门門路室院床车車种馆仓电商志桌球员位厅台柜])", _day_of_month),
+        (
+            r"(?<![\d/])(?P<month>1[0-2]|0?[1-9])/(?P<day>3[01]|[12]\d|0?[1-9])(?=[にはがもの那这]|[（(][月火水木金土日一二三四五六])",
+            _numeric_day,
+        ),
+        (
+            r"(?<![\d月第每毎个個.・])(?P<day>[12]?\d|3[01]|[１-９][０-９]?|二?十[一二三四五六七八九]?|三十一?|[二三四五六七八九])日"
+            "(?=[にはがも、](?![0-9一二三四五六七八九十]))",
+            _day_of_month,
+        ),
+        (
+            r"(?<![\d月第每毎个個.a-z])(?P<day>[12]?\d|3[01]|二?十[一二三四五六七八九]?|三十一?|[三四五六七八九])[号號]"
+            "(?![线線楼房码碼选選店公机機门門路室院床车車种馆仓电商志桌球员位厅台柜])",
+            _day_of_month,
+        ),
         (rf"(?<![每毎一两二三四五六七八九十\d个個]){_WEEK}{_WEEKDAY}", _weekday),
         (r"(?<!毎週)(?<!毎週の)(?P<day>[月火水木金土日])曜日?", _weekday),
         (rf"(?<=[a-z0-9 ] )の?(?P<part>{_alternatives(_DAY_PARTS)})", lambda match: f"{_DAY_PARTS[match['part']]} "),

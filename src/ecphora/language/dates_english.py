@@ -1,23 +1,16 @@
-"""Rewrites English numbers in words into digits where they are part of a date: "the third of March", "half a year ago"."""
+"""Rewrites English numbers in words into digits in dates: "the third of March", "half a year ago"."""
 
 import re
 
 from ..lazy_pattern import lazy_pattern
+from .date_phrases import numbered
 from .rewriting import RewriteRule
 
-_UP_TO_NINTH = "first second third fourth fifth sixth seventh eighth ninth".split()
-_ORDINALS = {
-    word: value
-    for value, word in enumerate(
-        (
-            *_UP_TO_NINTH,
-            *"tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split(),
-            "twentieth",
-        ),
-        start=1,
-    )
-}
-_ORDINALS |= {f"twenty-{word}": 20 + value for value, word in enumerate(_UP_TO_NINTH, start=1)}
+_ORDINALS = numbered(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
+    "sixteenth seventeenth eighteenth nineteenth twentieth"
+)
+_ORDINALS |= {f"twenty-{word}": 20 + value for word, value in _ORDINALS.items() if value <= 9}
 _ORDINALS |= {"thirtieth": 30, "thirty-first": 31}
 ORDINAL_WORDS = frozenset(_ORDINALS) | {"half"}
 """The words without which no rule here applies."""
@@ -28,7 +21,9 @@ _MONTH = (
     "next month)"
 )
 
-ORDINAL_DAY = lazy_pattern(r"[a-z] of |\bon the |(?:[ly]|uary|[cm]ber|ust|march|june|month) (?:the )?[fsteno]|half a year", re.IGNORECASE)
+ORDINAL_DAY = lazy_pattern(
+    r"[a-z] of |\bon the |(?:[ly]|uary|[cm]ber|ust|march|june|month) (?:the )?[fsteno]|half a year", re.IGNORECASE
+)
 """Where a rule here may apply."""
 
 

@@ -4,16 +4,12 @@ Conventions: "lundi" is one Monday, "le lundi" every Monday. "Vendredi prochain"
 two weeks, "huit jours" one. "Été" and "mars" count only beside words that make them dates.
 """
 
-from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays
+from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays, numbered
 
-_NUMBERS = {
-    word: value
-    for value, word in enumerate(
-        "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept dix-huit "
-        "dix-neuf vingt".split(),
-        start=1,
-    )
-}
+_NUMBERS = numbered(
+    "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept dix-huit "
+    "dix-neuf vingt"
+)
 _NUMBERS |= {f"vingt-{word}": 20 + value for word, value in list(_NUMBERS.items())[1:9]}
 _NUMBERS |= {"vingt[- ]et[- ]un": 21, "trente": 30}
 
@@ -47,7 +43,7 @@ RULES = PhraseRules(
     _WORDS,
     (
         (f"il y a {_ABOUT}COUNT UNIT (?:jour pour jour|aujourd['’]hui)", "{count} {unit}s ago today"),
-        (f"il y a exactement COUNT UNIT", "{count} {unit}s ago today"),
+        ("il y a exactement COUNT UNIT", "{count} {unit}s ago today"),
         ("avant[- ]hier", "the day before yesterday"),
         ("après-demain", "the day after tomorrow"),
         ("(?:la )?nuit (?:dernière|passée)", "last night"),
@@ -76,10 +72,13 @@ RULES = PhraseRules(
         ("(?:le |(?<=du )|(?<=au ))?DAY(?:er)? (?:du mois de )?MONTHYEAR?", "{day} {month} {year}"),
         ("(?:le )?DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
         ("(?:le |(?<=day ))DAY/MONTHNUMBER(?!/|\\d)", "{day} {monthnumber}"),
-        ("(?:le |au |du )?WEEKDAY (?P<day>[12]?\\d|3[01])(?!\\d|[.,:/h]\\d| ?h| (?:personnes|heures|euros))", "{weekday} the {day}th"),
-        ("le (?P<day>\\d{1,2}|vingt[- ]et[- ]un|vingt-\\w+)(?=\\s*[.,;:!?)]|\\s*$)(?![.,]\\d)", "on the {day}th of the month"),
+        ("(?:le |au |du )?WEEKDAY (?P<day>[12]?\\d|3[01])(?!\\d|[.,:/h]\\d| ?h| (?:personnes|heures|euros))",
+         "{weekday} the {day}th"),
+        ("le (?P<day>\\d{1,2}|vingt[- ]et[- ]un|vingt-\\w+)(?=\\s*[.,;:!?)]|\\s*$)(?![.,]\\d)",
+         "on the {day}th of the month"),
         # months
-        ("(?:en |au mois de |le )?(?:DAY )?MONTH (?:de )?(?:l['’]an|l['’]année) (?:dernier|dernière|passée?)", "{day} {month} last year"),
+        ("(?:en |au mois de |le )?(?:DAY )?MONTH (?:de )?(?:l['’]an|l['’]année) (?:dernier|dernière|passée?)",
+         "{day} {month} last year"),
         ("(?:en |au mois de |le )?(?:DAY )?MONTH (?:de )?(?:l['’]an|l['’]année) prochaine?", "{day} {month} next year"),
         ("(?:en |au )?(?:mois de |mois d['’])?MONTH (?:dernier|passé)", "last {month}"),
         ("(?:en |au )?(?:mois de |mois d['’])?MONTH (?:prochain|qui vient)", "next {month}"),
@@ -98,15 +97,22 @@ RULES = PhraseRules(
         ("(?:le )?WEEKDAY (?:de )?cette semaine", "{weekday} this week"),
         (f"(?:le )?WEEKDAY (?:dernier|passé){_PART}", "last {weekday} {part}"),
         (f"(?:le )?WEEKDAY (?:prochain|qui vient|en huit){_PART}", "coming {weekday} {part}"),
-        (f"à WEEKDAY(?! )", "coming {weekday}"),
+        ("à WEEKDAY(?! )", "coming {weekday}"),
         (f"ce WEEKDAY{_PART}", "this {weekday} {part}"),
         (f"{_EACH}WEEKDAY{_PART}(?! (?:au|à|saint|gras|des?|du) )", "on {weekday} {part}"),
         # weeks, months and years
         ("(?:l['’]|la )avant-dernière (?P<unit>semaine|année)", "the {unit} before last"),
         ("l['’]avant-dernier (?P<unit>mois|week-end|weekend)", "the {unit} before last"),
-        ("(?:la |le |l['’])?(?P<unit>semaine|mois|année|an|week-end|weekend|trimestre|décennie|siècle) "
-         "(?P<rel>derni(?:er|ère)|passée?|prochaine?|qui vient)", "{rel} {unit}"),
-        ("(?:en )?(?P<rel>cet?|cette) (?P<unit>semaine|mois|année|week-end|weekend|trimestre|décennie)(?:-ci)?(?!-)", "{rel} {unit}"),
+        (
+            ("(?:la |le |l['’])?(?P<unit>semaine|mois|année|an|week-end|weekend|trimestre|décennie|"
+             "siècle) (?P<rel>derni(?:er|ère)|passée?|prochaine?|qui vient)"),
+            "{rel} {unit}",
+        ),
+        (
+            ("(?:en )?(?P<rel>cet?|cette) (?P<unit>semaine|mois|année|week-end|weekend|trimestre|"
+             "décennie)(?:-ci)?(?!-)"),
+            "{rel} {unit}",
+        ),
         ("en l['’]an (?P<year>\\d{4})|(?:en )?l['’]année (?P<year2>\\d{4})", "in {year}{year2}"),
         ("en (?P<year>(?:1[5-9]|20)\\d\\d)(?! \\w+s\\b| ?%|[.,]\\d)", "in {year}"),
         ("de (?P<year>\\d{4}) à (?P<year2>\\d{4})", "from {year} to {year2}"),

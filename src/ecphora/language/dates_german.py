@@ -4,16 +4,19 @@ Conventions: "nächsten Freitag" is in the coming calendar week, "kommenden Frei
 is tomorrow at the start of a sentence alone. A weekday counts with its capital letter.
 """
 
-from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays
+from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays, numbered
 
-_UNITS_TO_TWELVE = "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
-_TEENS = "dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn".split()
+_BELOW_TWENTY = numbered(
+    "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn "
+    "achtzehn neunzehn"
+)
 _TENS = {"zwanzig": 20, "dreißig": 30, "vierzig": 40, "fünfzig": 50}
-_NUMBERS = {word: value for value, word in enumerate((*_UNITS_TO_TWELVE, *_TEENS), start=1)} | _TENS
+_NUMBERS = _BELOW_TWENTY | _TENS
 _NUMBERS |= {
     f"{unit}und{ten}": value + tens
     for ten, tens in _TENS.items()
-    for value, unit in enumerate(_UNITS_TO_TWELVE[:9], start=1)
+    for unit, value in _BELOW_TWENTY.items()
+    if value <= 9
 }
 _IRREGULAR_ORDINALS = {"ein": "erst", "drei": "dritt", "sieben": "siebt", "acht": "acht"}
 _ORDINALS = {
@@ -73,7 +76,8 @@ RULES = PhraseRules(
         ("vor (?:einem|nem) halben jahr", "6 months ago"),
         (f"vor {_ABOUT}COUNT(?:(?: bis | oder | ?[-–] ?)COUNT2) UNIT", "{count} to {count2} {unit}s ago"),
         (f"vor {_ABOUT}COUNT UNIT", "{count} {unit}s ago"),
-        (f"in {_ABOUT}COUNT (?P<unit>tag(?:en)?|wochen?|monat(?:en)?|jahr(?:en)?|stunden?|minuten?)", "in {count} {unit}s"),
+        (f"in {_ABOUT}COUNT (?P<unit>tag(?:en)?|wochen?|monat(?:en)?|jahr(?:en)?|stunden?|minuten?)",
+         "in {count} {unit}s"),
         ("(?:(?:in |während )?(?:den|der|die) )?(?:letzten|vergangenen) COUNT UNIT", "the past {count} {unit}s"),
         ("(?:(?:in |während )?(?:den|der|die) )?(?:nächsten|kommenden) COUNT UNIT", "the next {count} {unit}s"),
         # days
@@ -85,9 +89,13 @@ RULES = PhraseRules(
         ("(?:am )?DAY\\.? und (?:am )?DAY2\\.? MONTHYEAR?", "{day} {month} {year} and {day2} {month} {year}"),
         ("(?:am |den |der )?WEEKDAY,? (?:(?:den|dem|der) )?(?=\\d{1,2}\\. ?[\\da-zäö])", "{weekday} "),
         ("(?:am |an dem |den |dem |der )?DAY\\.? ?(?:des )?MONTHYEAR?", "{day} {month} {year}"),
-        ("(?:am |den |dem |der )?DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
-        ("(?:am |den |dem |der |(?<=vom )|(?<=bis )|(?<=zum )|(?<=ab )|(?<=seit )|(?<=day ))DAY\\.MONTHNUMBER\\.?(?!\\.?\\d| ?uhr)",
-         "{day} {monthnumber}"),
+        ("(?:am |den |dem |der )?DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)",
+         "{day} {monthnumber} {year}"),
+        (
+            ("(?:am |den |dem |der |(?<=vom )|(?<=bis )|(?<=zum )|(?<=ab )|(?<=seit )|"
+             "(?<=day ))DAY\\.MONTHNUMBER\\.?(?!\\.?\\d| ?uhr)"),
+            "{day} {monthnumber}",
+        ),
         ("(?P<day>0[1-9]|[12]\\d|3[01])\\.(?P<monthnumber>0[1-9]|1[0-2])\\.(?!\\d)", "{day} {monthnumber}"),
         ("(?:am )?WEEKDAY,? (?:den |dem |der )?(?P<day>[12]?\\d|3[01])\\.(?!\\d)", "{weekday} the {day}th"),
         ("am DAY\\.?(?= (?-i:[a-zäöü])|\\s*[.,;:!?)]|\\s*$)(?! uhr)", "on the {day}th of the month"),
@@ -109,8 +117,11 @@ RULES = PhraseRules(
         # weeks, months and years
         ("(?:die |der |das |am |in der )?vorletzte[mnrs]? UNIT", "the {unit} before last"),
         ("(?:die |der |das |am |in der )?übernächste[mnrs]? UNIT", "the {unit} after next"),
-        ("(?:in der |im |am |die |der |das )?REL (?P<unit>woche|monate?s?|jahre?s?|wochenendes?|quartals?|jahrzehnts?)",
-         "{rel} {unit}"),
+        (
+            ("(?:in der |im |am |die |der |das )?REL (?P<unit>woche|monate?s?|jahre?s?|wochenendes?|quartals?|"
+             "jahrzehnts?)"),
+            "{rel} {unit}",
+        ),
         ("(?:im jahre? )YEAR", "in {year}"),
         ("von (?P<year>\\d{4}) bis (?P<year2>\\d{4})", "from {year} to {year2}"),
         ("zwischen (?P<year>\\d{4}) und (?P<year2>\\d{4})", "from {year} to {year2}"),

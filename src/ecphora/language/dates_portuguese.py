@@ -4,16 +4,12 @@ Conventions: "na próxima sexta" is the next one. "Segunda", "terça" and the li
 "na" where no noun follows. "Tarde" is the afternoon, "à noite" the night.
 """
 
-from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays
+from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays, numbered
 
-_NUMBERS = {
-    word: value
-    for value, word in enumerate(
-        "um dois três quatro cinco seis sete oito nove dez onze doze treze quatorze|catorze quinze dezesseis|dezasseis "
-        "dezessete|dezassete dezoito dezenove|dezanove vinte".split(),
-        start=1,
-    )
-}
+_NUMBERS = numbered(
+    "um dois três quatro cinco seis sete oito nove dez onze doze treze quatorze|catorze quinze dezesseis|dezasseis "
+    "dezessete|dezassete dezoito dezenove|dezanove vinte"
+)
 _NUMBERS |= {f"vinte e {word}": 20 + value for word, value in list(_NUMBERS.items())[:9]}
 _NUMBERS |= {"trinta": 30}
 
@@ -81,15 +77,20 @@ RULES = PhraseRules(
         ("(?:em |no |a )?(?:dia )?(?:DAY de )?MONTH do (?:ano que vem|próximo ano)", "{day} {month} next year"),
         ("(?:do?|desde o?) (?:dia )?DAY (?:ao?|até o?) (?:dia )?DAY2(?: de)? MONTHYEAR?",
          "from {day} to {day2} {month} {year}"),
-        ("entre (?:os dias |o dia |o )?DAY e (?:o dia |o )?DAY2(?: de)? MONTHYEAR?", "from {day} to {day2} {month} {year}"),
+        ("entre (?:os dias |o dia |o )?DAY e (?:o dia |o )?DAY2(?: de)? MONTHYEAR?",
+         "from {day} to {day2} {month} {year}"),
         ("(?:n?os dias )?DAY ?(?:-|–|a) ?DAY2(?: de)? MONTHYEAR?", "{day} to {day2} {month} {year}"),
         ("(?:n?os dias )?DAY e DAY2(?: de)? MONTHYEAR?", "{day} {month} {year} and {day2} {month} {year}"),
         ("(?:na |no )?WEEKDAY,? (?:no |dia )*(?=DAYº?(?: de)? MONTH|\\d{1,2}[/.-]\\d)", "{weekday} "),
         ("(?:em |no |o )?(?:dia )?DAY[ºª°]?(?: de)? MONTHYEAR?", "{day} {month} {year}"),
-        ("(?:no |em |dia )*DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
+        ("(?:no |em |dia )*DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)",
+         "{day} {monthnumber} {year}"),
         ("(?:(?:no |o |ao )?dia |em |(?<=day ))DAY/MONTHNUMBER(?!/|\\d)", "{day} {monthnumber}"),
-        (f"(?:na |no |da |do )?{_LONG_WEEKDAY},? (?:dia )?(?P<day>[12]?\\d|3[01])(?!\\d|[.,:/h]\\d| ?h| (?:pessoas|horas|euros|reais|km))",
-         "{weekday} the {day}th"),
+        (
+            (f"(?:na |no |da |do )?{_LONG_WEEKDAY},? (?:dia )?(?P<day>[12]?\\d|3[01])(?!\\d|[.,:/h]\\d| ?h|"
+             " (?:pessoas|horas|euros|reais|km))"),
+            "{weekday} the {day}th",
+        ),
         ("(?:no |o )?dia DAY(?! de | horas)", "on the {day}th of the month"),
         # months
         ("(?:em |no )?(?:mês de )?MONTH (?:passado|último)", "last {month}"),
@@ -120,11 +121,18 @@ RULES = PhraseRules(
         # weeks, months and years
         ("(?:na |no |a |o )?(?P<unit>semana|mês|ano|fim de semana) retrasad[oa]", "the {unit} before last"),
         ("(?:na |no |a |o )?penúltim[oa] (?P<unit>semana|mês|ano)", "the {unit} before last"),
-        (f"{_IN}(?P<unit>semana|mês|ano|fim de semana|fim-de-semana|trimestre|década|século) "
-         "(?P<rel>passad[oa]|que vem|próxim[oa])", "{rel} {unit}"),
-        (f"{_IN}(?P<rel>passad[oa]|últim[oa]|próxim[oa]) "
-         "(?P<unit>semana|mês|ano|fim de semana|fim-de-semana|trimestre|década|século)(?! (?:é|d[eoa]) )", "{rel} {unit}"),
-        ("(?P<rel>n?est[ea]|deste|desta) (?P<unit>semana|mês|ano|fim de semana|fim-de-semana|trimestre|década)", "{rel} {unit}"),
+        (
+            (f"{_IN}(?P<unit>semana|mês|ano|fim de semana|fim-de-semana|trimestre|década|"
+             "século) (?P<rel>passad[oa]|que vem|próxim[oa])"),
+            "{rel} {unit}",
+        ),
+        (
+            (f"{_IN}(?P<rel>passad[oa]|últim[oa]|próxim[oa]) (?P<unit>semana|mês|ano|fim de semana|fim-de-semana|"
+             "trimestre|década|século)(?! (?:é|d[eoa]) )"),
+            "{rel} {unit}",
+        ),
+        ("(?P<rel>n?est[ea]|deste|desta) (?P<unit>semana|mês|ano|fim de semana|fim-de-semana|trimestre|década)",
+         "{rel} {unit}"),
         ("(?:no |em )?(?:o )?ano (?:de )?(?P<year>\\d{4})", "in {year}"),
         ("em (?P<year>(?:1[5-9]|20)\\d\\d)(?! \\w+s\\b| ?%|[.,]\\d)", "in {year}"),
         ("de (?P<year>\\d{4}) a (?P<year2>\\d{4})", "from {year} to {year2}"),

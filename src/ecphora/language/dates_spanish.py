@@ -4,17 +4,13 @@ Conventions: "el próximo viernes" is the next one. A weekday counts with an art
 Domingo is none. "Tarde" is the afternoon.
 """
 
-from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays
+from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays, numbered
 
-_NUMBERS = {
-    word: value
-    for value, word in enumerate(
-        "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete "
-        "dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete "
-        "veintiocho veintinueve treinta".split(),
-        start=1,
-    )
-}
+_NUMBERS = numbered(
+    "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete "
+    "dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete "
+    "veintiocho veintinueve treinta"
+)
 
 _WORDS = DateWords(
     months=english_months(
@@ -72,7 +68,8 @@ RULES = PhraseRules(
         ("(?:(?:en |durante )?(?:los|las) )?próxim[oa]s COUNT UNIT", "the next {count} {unit}s"),
         # days
         ("(?:en |el )?(?:DAY de )?MONTH (?:del?|el) año (?:pasado|anterior)", "{day} {month} last year"),
-        ("(?:en |el )?(?:DAY de )?MONTH (?:del?|el) (?:año que viene|próximo año|año próximo)", "{day} {month} next year"),
+        ("(?:en |el )?(?:DAY de )?MONTH (?:del?|el) (?:año que viene|próximo año|año próximo)",
+         "{day} {month} next year"),
         ("(?:del?|desde el) (?:día )?DAY (?:al?|hasta el) (?:día )?DAY2(?: de)? MONTHYEAR?",
          "from {day} to {day2} {month} {year}"),
         ("entre (?:el |los días )?(?:día )?DAY y (?:el )?(?:día )?DAY2(?: de)? MONTHYEAR?",
@@ -83,10 +80,14 @@ RULES = PhraseRules(
         ("(?:el |(?<=del )|(?<=al ))?(?:día )?DAY[ºª°]?(?: de)? MONTHYEAR?", "{day} {month} {year}"),
         ("(?:el |día )*DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
         ("(?:(?:el |del |al )(?:día )?|(?<=day ))DAY/MONTHNUMBER(?!/|\\d)", "{day} {monthnumber}"),
-        ("(?:(?:el|del|al) )?WEEKDAY,? (?:día )?(?P<day>[12]?\\d|3[01])(?!\\d|[.,:/]\\d| (?:personas|horas|euros))",
-         "{weekday} the {day}th"),
+        (
+            ("(?:(?:el|del|al) )?WEEKDAY,? (?:día )?(?P<day>[12]?\\d|3[01])(?!\\d|[.,:/]\\d| (?:personas|horas|"
+             "euros))"),
+            "{weekday} the {day}th",
+        ),
         ("(?:el )?día DAY(?! de | horas)", "on the {day}th of the month"),
-        ("el (?P<day>[12]\\d|3[01]|veinti\\w+|treinta(?: y uno)?)(?=\\s*[.,;:!?)]|\\s*$)", "on the {day}th of the month"),
+        ("el (?P<day>[12]\\d|3[01]|veinti\\w+|treinta(?: y uno)?)(?=\\s*[.,;:!?)]|\\s*$)",
+         "on the {day}th of the month"),
         # months
         ("(?:en |el )?(?:el )?(?:mes de )?MONTH (?:pasado)", "last {month}"),
         ("(?:en |el )?(?:el )?pasado (?:mes de )?MONTH", "last {month}"),
@@ -110,14 +111,21 @@ RULES = PhraseRules(
         (f"(?:el )?(?:pasado|último) WEEKDAY{_PART}(?! de)", "last {weekday} {part}"),
         (f"(?:el )?próximo WEEKDAY{_PART}", "coming {weekday} {part}"),
         (f"este WEEKDAY{_PART}", "this {weekday} {part}"),
-        (f"(?<!todo )(?<!cada )(?:el|del|al) WEEKDAY{_PART}(?! (?:santo|de ramos|de resurrección))", "on {weekday} {part}"),
+        (f"(?<!todo )(?<!cada )(?:el|del|al) WEEKDAY{_PART}(?! (?:santo|de ramos|de resurrección))",
+         "on {weekday} {part}"),
         # weeks, months and years
         ("(?:en )?la semana antepasada|(?:en )?la semana anterior a la pasada", "the week before last"),
         ("(?:en )?el (?P<unit>mes|año) antepasado", "the {unit} before last"),
-        ("(?:en )?(?:el |la )?(?P<unit>semana|mes|año|fin de semana|trimestre|década|siglo) "
-         "(?P<rel>pasad[oa]|próxim[oa]|que viene|que entra)(?! mañana)", "{rel} {unit}"),
-        ("(?:en )?(?:el |la )?(?P<rel>pasad[oa]|últim[oa]|próxim[oa]) "
-         "(?P<unit>semana|mes|año|fin de semana|trimestre|década|siglo)", "{rel} {unit}"),
+        (
+            ("(?:en )?(?:el |la )?(?P<unit>semana|mes|año|fin de semana|trimestre|década|siglo) (?P<rel>pasad[oa]|"
+             "próxim[oa]|que viene|que entra)(?! mañana)"),
+            "{rel} {unit}",
+        ),
+        (
+            ("(?:en )?(?:el |la )?(?P<rel>pasad[oa]|últim[oa]|próxim[oa]) (?P<unit>semana|mes|año|fin de semana|"
+             "trimestre|década|siglo)"),
+            "{rel} {unit}",
+        ),
         ("(?:en )?(?P<rel>est[ea]) (?P<unit>semana|mes|año|fin de semana|trimestre|década|siglo)", "{rel} {unit}"),
         ("(?:en )?(?:el )?año (?:de )?(?P<year>\\d{4})", "in {year}"),
         ("en (?P<year>(?:1[5-9]|20)\\d\\d)(?! \\w+s\\b| ?%|[.,]\\d)", "in {year}"),

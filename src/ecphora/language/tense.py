@@ -3,7 +3,7 @@
 import re
 
 from ..lazy_pattern import lazy_pattern
-from .european_languages import European, likely_languages, words_of
+from .european_languages import European, likely_languages, word_set, words_of
 
 _FUTURE_WORDS = {
     European.ENGLISH: "will won't shall should gonna wanna plan plans planning hope hopes hoping let's upcoming booked",
@@ -64,9 +64,7 @@ _PAST_PHRASES = {
         r"\b(?!meu|seu|teu|sou\b|vou|estou|dou\b|lei\b|rei\b|sei\b|museu|europeu|vamos\b|estamos|damos)\w{2,}(?:ei|ou|amos|imos|mo-nos|aram|eram|iram|ava|avam|iu|eu)\b"
     ),
 }
-_NOT_PAST = frozenset(
-    "need feed speed seed indeed exceed proceed bleed breed weed deed hundred sacred bed red shed".split()
-)
+_NOT_PAST = word_set("need feed speed seed indeed exceed proceed bleed breed weed deed hundred sacred bed red shed")
 _FUTURE = {language: frozenset(words.split()) for language, words in _FUTURE_WORDS.items()}
 _PAST = {language: frozenset(words.split()) for language, words in _PAST_WORDS.items()}
 _FUTURE_CJK = lazy_pattern(
@@ -78,10 +76,10 @@ _SIDES = {"until": 1, "till": 1, "since": -1}
 _CONTEXT_CHARS = 120
 _CLAUSE_END = lazy_pattern(r"[.!?\n。！？;:,、，；：()–—]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]")
-_DATE_WORDS = frozenset("on in last this next the to from of day week month year ago before after since until".split())
-_PRESENT_WORDS = frozenset(
+_DATE_WORDS = word_set("on in last this next the to from of day week month year ago before after since until")
+_PRESENT_WORDS = word_set(
     "is s re m are am isn't aren't do does don't have has can could would may must ist sind habe haben hat kann ist muss müssen "
-    "es son está están tengo tenemos tiene hay puedo est sont ai avons a peux tenho temos tem há posso é são".split()
+    "es son está están tengo tenemos tiene hay puedo est sont ai avons a peux tenho temos tem há posso é são"
 )
 
 
@@ -102,7 +100,7 @@ def tense_of_clause(match: re.Match[str]) -> int:
     before, after = _context(match)
     clause = f"{_CLAUSE_END.split(before)[-1]} {_CLAUSE_END.split(after, maxsplit=1)[0]}"
     sentence = _sentence(before, after)
-    if len(words_of(clause) - _DATE_WORDS) < 2:  # noqa: PLR2004
+    if len(words_of(clause) - _DATE_WORDS) < 2:
         clause = sentence
     return _tense(clause) or _side(before) or -_asks_for_past(sentence, after)
 
