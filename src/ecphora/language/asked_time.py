@@ -18,26 +18,28 @@ _ANY_TIME = datetime(2000, 1, 15, tzinfo=UTC)
 
 _TIME_UNITS = (
     "second minute hour day night weekend week fortnight month quarter year decade century monday tuesday wednesday "
-    "thursday friday saturday sunday spring summer autumn fall winter christmas easter january february march april may "
-    "june july august september october november december days nights weekends weeks months years decades hours minutes "
-    "morning evening afternoon few couple several two three four five six ten"
+    "thursday friday saturday sunday spring summer autumn fall winter christmas easter january february march april "
+    "may june july august september october november december days nights weekends weeks months years decades hours "
+    "minutes morning evening afternoon few couple several two three four five six ten"
 )
 _STATES = "job employer boss name names apartment flat house home address boyfriend girlfriend partner husband wife car"
 _STATES += " phone school company landlord roommate chance resort straw word words piece one"
 _LATEST_ENGLISH = (
     r"latest|newest|most recent(?:ly)?|up[- ]to[- ]date|(?<!at )last "
     rf"(?!(?:{'|'.join((*_TIME_UNITS.split(), *_STATES.split()))})\b)\w+|last(?=\s*[?.!]|\s*$)|current(?:ly)?|nowadays|"
-    r"these days|at (?:the moment|present)|right now|(?<!by )(?<!just )(?<!until )(?<!till )(?<!from )(?<!every )(?<!up to )now(?! and then)"
+    r"these days|at (?:the moment|present)|right now|"
+    r"(?<!by )(?<!just )(?<!until )(?<!till )(?<!from )(?<!every )(?<!up to )now(?! and then)"
 )
 _FIRST_ENGLISH = (
-    r"earliest|originally|initially|at first|to begin with|original|first(?!-)(?! (?:names?|floor|class|aid|half|week|day|"
-    r"month|year|language|thing|place|lady|person|edition|quarter|step|cousins?|prize|grade|world war|of|responders?|rate|"
-    r"hand|draft pick)\b)"
+    r"earliest|originally|initially|at first|to begin with|original|first(?!-)(?! (?:names?|floor|class|aid|half|week|"
+    r"day|month|year|language|thing|place|lady|person|edition|quarter|step|cousins?|prize|grade|world war|of|"
+    r"responders?|rate|hand|draft pick)\b)"
 )
 _LATEST_GERMAN = (
     r"zuletzt|neu(?:e)?ste[mnrs]?|aktuell\w*|jüngste[mnrs]?|derzeit\w*|momentan|jetzt|heutzutage|gegenwärtig|"
-    r"letzte[mnrs]? (?!woche|monat|jahr|nacht|tage?n?\b|wochenende|montag|dienstag|mittwoch|donnerstag|freitag|samstag|"
-    r"sonntag|sommer|winter|herbst|frühling|namen?|job|arbeitgeber|chef|wohnung|freund|etage|stock|wort|chance|\w+ (?:wochen|tage|monate|jahre)\b)\w+"
+    r"letzte[mnrs]? (?!woche|monat|jahr|nacht|tage?n?\b|wochenende|montag|dienstag|mittwoch|donnerstag|freitag|"
+    r"samstag|sonntag|sommer|winter|herbst|frühling|namen?|job|arbeitgeber|chef|wohnung|freund|etage|stock|wort|"
+    r"chance|\w+ (?:wochen|tage|monate|jahre)\b)\w+"
 )
 _FIRST_GERMAN = (
     r"zuerst|zuallererst|ursprünglich\w*|anfangs|anfänglich|frühe?ste[mnrs]?|erstmals|"
@@ -54,8 +56,8 @@ _FIRST_SPANISH = (
     r"inicialmente|más antigu[oa]|inicial"
 )
 _LATEST_FRENCH = (
-    r"derni(?:er|ère)s?(?! (?:semaine|mois|année|an|nuit|jour|étage|nom|emploi|travail|patron|mot|\d)\w*)|plus récent(?:e?s?)|"
-    r"plus récemment|actuel(?:le)?s?|actuellement|maintenant|en ce moment|à présent|de nos jours"
+    r"derni(?:er|ère)s?(?! (?:semaine|mois|année|an|nuit|jour|étage|nom|emploi|travail|patron|mot|\d)\w*)|"
+    r"plus récent(?:e?s?)|plus récemment|actuel(?:le)?s?|actuellement|maintenant|en ce moment|à présent|de nos jours"
 )
 _FIRST_FRENCH = (
     r"premi(?:er|ère)s?(?! (?:étage|nom|classe|ministre|secours|degré|janvier|février|mars|avril|mai|juin|juillet|août|"
@@ -67,8 +69,9 @@ _LATEST_PORTUGUESE = (
     r"dois|duas|três|quatro|cinco|seis|\d)\w*)|mais recentes?|atua(?:l|is|lmente)|agora|hoje em dia|no momento"
 )
 _FIRST_PORTUGUESE = (
-    r"primeir[oa]s?(?! (?:andar|piso|nome|ministr[oa]|classe|socorros|de (?:janeiro|fevereiro|março|abril|maio|junho|julho|"
-    r"agosto|setembro|outubro|novembro|dezembro))\b)|originalmente|inicialmente|a princípio|no começo(?! d)|mais antig[oa]"
+    r"primeir[oa]s?(?! (?:andar|piso|nome|ministr[oa]|classe|socorros|de (?:janeiro|fevereiro|março|abril|maio|junho|"
+    r"julho|agosto|setembro|outubro|novembro|dezembro))\b)|originalmente|inicialmente|a princípio|no começo(?! d)|"
+    r"mais antig[oa]"
 )
 _LATEST_CJK = lazy_pattern(
     "最近(?![一二三四五六七八九十几幾两兩0-9]+[天日周週个個年月])|最新|上次|上一次|最后一次|最後一次|目前|现在|現在|当前|"
@@ -126,7 +129,7 @@ def asks_for_first(text: str) -> bool:
 
 
 def _asks(text: str, patterns: Mapping[European, re.Pattern[str]], cjk: re.Pattern[str]) -> bool:
-    """Whether a pattern of a text's likely languages, or of any if none is likely, or the one for ideographs matches."""
+    """Whether the pattern of a text's likely languages, of any language if none is likely, or ``cjk`` matches."""
     languages = likely_languages(words_of(text)) or European
     return any(patterns[language].search(text) for language in languages) or cjk.search(text) is not None
 

@@ -17,7 +17,8 @@ _WEEKDAY_NAMES = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
 WEEKDAYS = _WEEKDAY_NAMES.split()
 ENGLISH_DATE = (
     rf"(?:the )?(?:(?:early|mid|late|last|this|next|coming|past) [a-zA-Z]|(?:on )?(?:{'|'.join(WEEKDAYS)})\b"
-    rf"|yesterday|today|tomorrow|(?:\d{{1,2}} |in )?(?:{'|'.join(MONTHS)})\b|\d+ [a-z]+ ago\b|(?:in )?\d{{4}}(?![\w.,]?\d))"
+    rf"|yesterday|today|tomorrow|(?:\d{{1,2}} |in )?(?:{'|'.join(MONTHS)})\b|\d+ [a-z]+ ago\b"
+    r"|(?:in )?\d{4}(?![\w.,]?\d))"
 )
 """What a date looks like that has become English, as far as the words before it need to know."""
 

@@ -265,7 +265,7 @@ def day_of_month(match: _Match, reference_time: datetime) -> Interval:
 
 
 def nearest_day_of_month(match: _Match, reference_time: datetime) -> Interval | None:
-    """Parse "on the 9th": the latest one begun in the past tense, the first not over in the future, else the nearest."""
+    """Parse "on the 9th": in the past tense the latest begun, in the future the first not over, else the nearest."""
     day = int(match["day"])
 
     def in_month(count: int) -> Interval:
@@ -275,7 +275,7 @@ def nearest_day_of_month(match: _Match, reference_time: datetime) -> Interval | 
 
 
 def weekday_of_month(match: _Match, reference_time: datetime) -> Interval | None:
-    """Parse "Monday the 9th": of the nearest month in which the 9th is a Monday; None if there is none within a year."""
+    """Parse "Monday the 9th": in the nearest month in which the 9th is a Monday, if one is within a year."""
     day, weekday = int(match["day"]), _weekday_number(match)
 
     def in_month(count: int) -> Interval:

@@ -61,11 +61,12 @@ _SPACE = r"(?:[\s\xa0]{1,3})"
 _ORDINAL_SUFFIX = "(?:st|nd|rd|th)?"
 _NOT_COUNT = (
     r"(?!\w|[.,:/]\d|%|,? \d{5}| (?:people|persons|men|women|kids|children|words|steps|dollars|euros|pounds|bucks|"
-    r"miles|meters|metres|feet|km|kg|times|hours|minutes|seconds|days|weeks|months|years|pages|points|users|items|copies|cups|"
-    r"bc|bce)\b)"
+    r"miles|meters|metres|feet|km|kg|times|hours|minutes|seconds|days|weeks|months|years|pages|points|users|items|"
+    r"copies|cups|bc|bce)\b)"
 )
 _MONTH_NAME = (
-    "(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    "(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    "oct(?:ober)?|"
     r"nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
 _NOT_VERB = r"(?!(?-i:may|march|mar)\b(?!(?: \d{1,2}(?:st|nd|rd|th|,? \d{4})| \d{4})))"
@@ -78,8 +79,8 @@ _DAY_PART = "(?P<part>morning|afternoon|evening|night)"
 _YEAR = rf"(?P<year>\d{{4}}|['’]\d\d){_NOT_COUNT}"
 _ITS_YEAR = rf"(?:,? ?(?:of |in )?(?:{_YEAR}|(?P<rel>last|this|next|two) year(?:s (?P<far>ago|from now))?\b))"
 _DAY = (
-    rf"(?P<day>\d{{1,2}}){_ORDINAL_SUFFIX}(?:(?: ?(?:-|–|to|until|till|through) ?|(?<=between\s\d) and |(?<=between\s\d\d) and )"
-    rf"(?:the )?(?P<until>\d{{1,2}}){_ORDINAL_SUFFIX}(?!\d))?"
+    rf"(?P<day>\d{{1,2}}){_ORDINAL_SUFFIX}(?:(?: ?(?:-|–|to|until|till|through) ?|(?<=between\s\d) and "
+    rf"|(?<=between\s\d\d) and )(?:the )?(?P<until>\d{{1,2}}){_ORDINAL_SUFFIX}(?!\d))?"
 )
 _NUMERAL = rf"(?:\d{{1,6}}|(?:a )?couple(?: of)?|(?:a )?few|several|(?:{'|'.join(mean.NUMBER_VALUES)})\b)"
 _COUNT = rf"(?P<low>{_NUMERAL})(?: ?(?:-|–| to | or ) ?(?P<high>{_NUMERAL}))?"
@@ -88,8 +89,8 @@ _RELATIVE_WORD = "(?P<which>last|previous|this past|this last|past|this coming|t
 
 
 _NOT_NOUN = (
-    r"(?=\s*(?:[.,;:!?)–—]|$)|\s+(?:i|we|you|he|she|they|it|and|or|but|with|at|in|for|because|when|before|after|to|was|were|"
-    r"is|did|my|our|his|her|their|by|as|so|if|about|from|there|went|had)\b)"
+    r"(?=\s*(?:[.,;:!?)–—]|$)|\s+(?:i|we|you|he|she|they|it|and|or|but|with|at|in|for|because|when|before|after|to|"
+    r"was|were|is|did|my|our|his|her|their|by|as|so|if|about|from|there|went|had)\b)"
 )
 
 
@@ -226,11 +227,11 @@ _START = lazy_pattern(
     re.IGNORECASE | re.ASCII,
 )
 _HINTS = word_set(
-    "yesterday today tomorrow tonight day days night nights week weeks weekend weekends fortnight fortnights month months "
-    "year years quarter decade decades century morning afternoon evening hour hours minute minutes spring summer autumn "
-    "fall winter twenties thirties forties fifties sixties seventies eighties nineties january february march april may "
-    "june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday "
-    "wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
+    "yesterday today tomorrow tonight day days night nights week weeks weekend weekends fortnight fortnights month "
+    "months year years quarter decade decades century morning afternoon evening hour hours minute minutes spring "
+    "summer autumn fall winter twenties thirties forties fifties sixties seventies eighties nineties january february "
+    "march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct "
+    "nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
 )
 """The words without which an English text names no time, unless it has a digit."""
 _DIGIT = lazy_pattern(r"\d")

@@ -223,7 +223,8 @@ _THIRD = "(?P<third>終わり|上旬|初旬|初め|初|はじめ|中旬|半ば|�
 _UNIT = "(?P<unit>天|日|[个個]?星期|[个個]?[礼禮]拜|週間|周|週|[个個かヶカヵケ]月|年|[个個]?小[时時]|時間|分[钟鐘]?)"
 _COUNT_UNIT = rf"(?:(?P<half>半年)|(?:(?<![\d.])(?P<number>{_NUMBER})(?<!\d\d\d\d)|[几幾数數]){_UNIT})"
 _YEAR = (
-    rf"(?:(?P<era>{_alternatives(_ERAS)})(?P<count>元|{_NUMBER})年|(?<!\d)(?P<year>\d{{4}}|[〇零一二三四五六七八九]{{4}}) ?年 ?"
+    rf"(?:(?P<era>{_alternatives(_ERAS)})(?P<count>元|{_NUMBER})年"
+    rf"|(?<!\d)(?P<year>\d{{4}}|[〇零一二三四五六七八九]{{4}}) ?年 ?"
     rf"|(?<![以之目])(?P<then>{_alternatives(_YEARS)})(?![轻輕代龄齡]))"
 )
 _WEEKDAY_AFTER = (
@@ -237,6 +238,10 @@ _DAYS = (
     rf" ?(?P<until>{_NUMBER}) ?[日号號]{_WEEKDAY_AFTER}(?:まで|为止)?(?![前後后間间])"
 )
 _PREPOSITION = "(?P<side>以[来來前后後降]|之[前后後]|起(?![来來])|[前后後](?![半期天年])|から(?![^。、\n]{0,16}まで))?"
+
+_DAY_NUMBER = "[12]?\\d|3[01]|[１-９][０-９]?|二?十[一二三四五六七八九]?|三十一?|[二三四五六七八九]"
+_NUMBERED = "线線楼房码碼选選店公机機门門路室院床车車种馆仓电商志桌球员位厅台柜"
+"""What a number with 号 is the number of, if it is no day."""
 
 CJK_RULES: tuple[RewriteRule, ...] = tuple(
     (lazy_pattern(pattern), write)
@@ -272,15 +277,10 @@ CJK_RULES: tuple[RewriteRule, ...] = tuple(
             _numeric_day,
         ),
         (
-            r"(?<![\d月第每毎个個.・])(?P<day>[12]?\d|3[01]|[１-９][０-９]?|二?十[一二三四五六七八九]?|三十一?|[二三四五六七八九])日"
-            "(?=[にはがも、](?![0-9一二三四五六七八九十]))",
+            rf"(?<![\d月第每毎个個.・])(?P<day>{_DAY_NUMBER})日(?=[にはがも、](?![0-9一二三四五六七八九十]))",
             _day_of_month,
         ),
-        (
-            r"(?<![\d月第每毎个個.a-z])(?P<day>[12]?\d|3[01]|二?十[一二三四五六七八九]?|三十一?|[三四五六七八九])[号號]"
-            "(?![线線楼房码碼选選店公机機门門路室院床车車种馆仓电商志桌球员位厅台柜])",
-            _day_of_month,
-        ),
+        (rf"(?<![\d月第每毎个個.a-z])(?!二号)(?P<day>{_DAY_NUMBER})[号號](?![{_NUMBERED}])", _day_of_month),
         (rf"(?<![每毎一两二三四五六七八九十\d个個]){_WEEK}{_WEEKDAY}", _weekday),
         (r"(?<!毎週)(?<!毎週の)(?P<day>[月火水木金土日])曜日?", _weekday),
         (rf"(?<=[a-z0-9 ] )の?(?P<part>{_alternatives(_DAY_PARTS)})", lambda match: f"{_DAY_PARTS[match['part']]} "),

@@ -39,10 +39,11 @@ HINTS: dict[European, frozenset[str]] = {
     )
     | {day + part for day in _GERMAN_WEEKDAYS for part in _GERMAN_DAY_PARTS},
     European.SPANISH: word_set(
-        "ayer hoy anoche anteayer antier mañana lunes martes miércoles jueves viernes sábado domingo enero febrero marzo "
-        "abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre semana semanas mes meses año años "
-        "día días hora horas minutos trimestre década noche tarde quincena veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis "
-        "veintisiete veintiocho veintinueve primavera verano otoño invierno"
+        "ayer hoy anoche anteayer antier mañana lunes martes miércoles jueves viernes sábado domingo enero febrero "
+        "marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre semana semanas mes "
+        "meses año años día días hora horas minutos trimestre década noche tarde quincena veintiuno veintidós "
+        "veintitrés veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve primavera verano otoño "
+        "invierno"
     ),
     European.FRENCH: word_set(
         "hier demain aujourd lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril mai juin "
@@ -50,9 +51,9 @@ HINTS: dict[European, frozenset[str]] = {
         "heures minutes trimestre décennie nuit soir matin après week weekend printemps été automne hiver vingt"
     ),
     European.PORTUGUESE: word_set(
-        "ontem hoje amanhã anteontem segunda terça quarta quinta sexta sábado domingo janeiro fevereiro março abril maio "
-        "junho julho agosto setembro outubro novembro dezembro semana semanas mês meses ano anos dia dias hora horas "
-        "minutos trimestre década noite tarde manhã primavera verão outono inverno"
+        "ontem hoje amanhã anteontem segunda terça quarta quinta sexta sábado domingo janeiro fevereiro março abril "
+        "maio junho julho agosto setembro outubro novembro dezembro semana semanas mês meses ano anos dia dias hora "
+        "horas minutos trimestre década noite tarde manhã primavera verão outono inverno"
     ),
 }
 """The words without which a text in a language names no time, unless it has a digit."""

@@ -15,8 +15,9 @@ _NUMBERS |= {"vingt[- ]et[- ]un": 21, "trente": 30}
 
 _WORDS = DateWords(
     months=english_months(
-        r"janvier|janv\b\.?", r"février|fevrier|févr?\b\.?", "mars", r"avril|avr\b\.?", "mai", "juin", r"juillet|juil\b\.?",
-        "août|aout", r"septembre|sept\.", r"octobre|oct\b\.?", r"novembre|nov\b\.?", r"décembre|decembre|déc\b\.?",
+        r"janvier|janv\b\.?", r"février|fevrier|févr?\b\.?", "mars", r"avril|avr\b\.?", "mai", "juin",
+        r"juillet|juil\b\.?", "août|aout", r"septembre|sept\.", r"octobre|oct\b\.?", r"novembre|nov\b\.?",
+        r"décembre|decembre|déc\b\.?",
     ),
     weekdays=english_weekdays("lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"),
     numbers=_NUMBERS | {"une": 1, "quelques": 0, "plusieurs": 0, "une paire de": 2},

@@ -1,7 +1,7 @@
 """German phrases of time and the English that the grammar of ``dates`` parses.
 
-Conventions: "nächsten Freitag" is in the coming calendar week, "kommenden Freitag" the next one. "Morgen" with a capital
-is tomorrow at the start of a sentence alone. A weekday counts with its capital letter.
+Conventions: "nächsten Freitag" is in the coming calendar week, "kommenden Freitag" the next one. "Morgen" with a
+capital is tomorrow at the start of a sentence alone. A weekday counts with its capital letter.
 """
 
 from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays, numbered
@@ -27,8 +27,9 @@ _ORDINALS = {
 
 _WORDS = DateWords(
     months=english_months(
-        r"januar|jänner|jan\b\.?", r"februar|feb\b\.?", r"märz|maerz|mrz\b\.?", r"april|apr\b\.?", "mai", r"juni|jun\b\.?",
-        r"juli|jul\b\.?", r"august|aug\b\.?", r"september|sept?\b\.?", r"oktober|okt\b\.?", r"november|nov\b\.?",
+        r"januar|jänner|jan\b\.?", r"februar|feb\b\.?", r"märz|maerz|mrz\b\.?", r"april|apr\b\.?", "mai",
+        r"juni|jun\b\.?", r"juli|jul\b\.?", r"august|aug\b\.?",
+        r"september|sept?\b\.?", r"oktober|okt\b\.?", r"november|nov\b\.?",
         r"dezember|dez\b\.?",
     ),
     weekdays=english_weekdays(
@@ -46,7 +47,8 @@ _WORDS = DateWords(
         "kommende[mnrs]?": "coming",
     },
     parts={
-        "(?:am )?(?:früh|morgen|vormittag|morgens|vormittags)": "morning", "(?:am )?(?:mittag|nachmittag)s?": "afternoon",
+        "(?:am )?(?:früh|morgen|vormittag|morgens|vormittags)": "morning",
+        "(?:am )?(?:mittag|nachmittag)s?": "afternoon",
         "(?:am )?abends?": "evening", "(?:in der )?nachts?": "night",
     },
     thirds={"anfang": "early", "mitte": "mid", "ende": "late"},

@@ -1,7 +1,7 @@
 """Portuguese phrases of time and the English that the grammar of ``dates`` parses.
 
-Conventions: "na próxima sexta" is the next one. "Segunda", "terça" and the like count as weekdays with "-feira", or after
-"na" where no noun follows. "Tarde" is the afternoon, "à noite" the night.
+Conventions: "na próxima sexta" is the next one. "Segunda", "terça" and the like count as weekdays with "-feira", or
+after "na" where no noun follows. "Tarde" is the afternoon, "à noite" the night.
 """
 
 from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays, numbered
@@ -26,15 +26,16 @@ _WORDS = DateWords(
     days=_NUMBERS | {"primeiro": 1, "trinta e um": 31},
     units={
         "minutos?": "minute", "horas?": "hour", "dias?": "day", "semanas?": "week", "m[eê]s(?:es)?": "month",
-        "anos?": "year", "fi(?:m|ns) de semana|fim-de-semana": "weekend", "trimestres?": "quarter", "décadas?": "decade",
-        "séculos?": "century", "quinzenas?": "fortnight", "noites?": "night",
+        "anos?": "year", "fi(?:m|ns) de semana|fim-de-semana": "weekend", "trimestres?": "quarter",
+        "décadas?": "decade", "séculos?": "century", "quinzenas?": "fortnight", "noites?": "night",
     },
     relatives={
         "passad[oa]s?|últim[oa]s?|anterior": "last", "n?est[ea]|n?ess[ea]|deste|desta": "this",
         "próxim[oa]s?|que vem": "next",
     },
     parts={"manhã": "morning", "tarde": "afternoon", "noite": "night", "madrugada": "morning"},
-    thirds={"(?:n?o )?(?:início|começo|princípio)": "early", "(?:em )?meados": "mid", "(?:n?o )?(?:final|fim|fins)": "late"},
+    thirds={"(?:n?o )?(?:início|começo|princípio)": "early", "(?:em )?meados": "mid",
+            "(?:n?o )?(?:final|fim|fins)": "late"},
     seasons={"primavera": "spring", "verão": "summer", "outono": "autumn", "inverno": "winter"},
     year=r"(?:,?(?: de| do ano de)? (?P<year>\d{4}|[’']\d\d)(?!\w|[.,]\d))",
 )  # fmt: skip
@@ -44,8 +45,8 @@ _PART = "(?: (?:de|à|pela|da) PART)?"
 _IN = "(?:na |no |nesta |neste |a |o |à |ao )?"
 _LONG_WEEKDAY = "(?P<weekday>(?:segunda|terça|quarta|quinta|sexta)[- ]feira|sábado|domingo)"
 _SHORT_END = (
-    "(?=\\s*[.,;:!?)]|\\s*$| (?:às?|de manhã|e|eu|nós|ele|ela|eles|elas|a gente|com|que|vou|vamos|vai|fui|foi|tem|tenho|"
-    "tive|teve|não|mas|por|para|depois|antes|fiz|passada|é) )"
+    "(?=\\s*[.,;:!?)]|\\s*$| (?:às?|de manhã|e|eu|nós|ele|ela|eles|elas|a gente|com|que|vou|vamos|vai|fui|foi|tem|"
+    "tenho|tive|teve|não|mas|por|para|depois|antes|fiz|passada|é) )"
 )
 _EACH = "(?<!toda )(?<!todo )(?<!cada )(?<!de )(?<!às )(?<!aos )(?<!à )(?<!plácido )(?<!santo )"
 

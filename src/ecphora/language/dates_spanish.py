@@ -1,7 +1,7 @@
 """Spanish phrases of time and the English that the grammar of ``dates`` parses.
 
-Conventions: "el próximo viernes" is the next one. A weekday counts with an article or beside a date, so that the surname
-Domingo is none. "Tarde" is the afternoon.
+Conventions: "el próximo viernes" is the next one. A weekday counts with an article or beside a date, so that the
+surname Domingo is none. "Tarde" is the afternoon.
 """
 
 from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays, numbered
@@ -29,7 +29,8 @@ _WORDS = DateWords(
     relatives={
         "pasad[oa]s?|últim[oa]s?|anterior": "last", "est[ea]": "this", "próxim[oa]s?|que viene|que entra": "next",
     },
-    parts={"mañana": "morning", "tarde": "afternoon", "noche": "night", "madrugada": "morning", "mediodía": "afternoon"},
+    parts={"mañana": "morning", "tarde": "afternoon", "noche": "night", "madrugada": "morning",
+           "mediodía": "afternoon"},
     thirds={"(?:a )?(?:principios?|comienzos?|inicios?)": "early", "(?:a )?mediados": "mid",
             "(?:a )?(?:finales|fines|final|fin)": "late"},
     seasons={"primavera": "spring", "verano": "summer", "otoño": "autumn", "invierno": "winter"},

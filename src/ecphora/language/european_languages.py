@@ -24,34 +24,34 @@ def word_set(words: str) -> frozenset[str]:
 _WORD = lazy_pattern(r"[^\W\d_]+")
 _COMMON_WORDS = {
     European.ENGLISH: word_set(
-        "a the of and to in is it you that was for on are with as i his they be at have this from or had by but what we "
-        "can were all your when how an she which do their if will about then them would so these her him has my me did "
-        "does s t m ll ve re am not our who where why he"
+        "a the of and to in is it you that was for on are with as i his they be at have this from or had by but what "
+        "we can were all your when how an she which do their if will about then them would so these her him has my me "
+        "did does s t m ll ve re am not our who where why he"
     ),
     European.GERMAN: word_set(
         "der die das und ist ich nicht ein eine einen einem einer den dem des mit auf für von zu im wir er sie es war "
         "habe hat haben wie auch sich noch bei mir mein meine dein am um wann wo wer was an nach aus vom zum zur oder "
         "aber wenn dass wird werden sind kann dann nur schon sehr hatte waren bin uns ihr ihm vor bis seit hier so "
-        "zwei drei gestern vorgestern heute übermorgen märz mai letzte letzten letzter letztes nächste nächsten woche wochen "
-        "monat jahr wochenende montag dienstag mittwoch donnerstag freitag samstag sonntag"
+        "zwei drei gestern vorgestern heute übermorgen märz mai letzte letzten letzter letztes nächste nächsten woche "
+        "wochen monat jahr wochenende montag dienstag mittwoch donnerstag freitag samstag sonntag"
     ),
     European.SPANISH: word_set(
         "el los las una un con y en lo del que de la por para se su al es no mi me te qué cómo más pero muy fue era "
         "está hay como si ha he yo tú nos le les o ya también cuando dónde quién ser son esta este todo a cuál cuándo "
-        "dos tres últimos últimas fin ayer hoy anoche anteayer mañana pasado pasada semana mes año hace marzo mayo lunes martes miércoles jueves "
-        "viernes sábado domingo"
+        "dos tres últimos últimas fin ayer hoy anoche anteayer mañana pasado pasada semana mes año hace marzo mayo "
+        "lunes martes miércoles jueves viernes sábado domingo"
     ),
     European.FRENCH: word_set(
-        "le la les un une des et est dans en du de que qui pour pas sur au aux ce cette il elle je tu nous vous on mon "
-        "ma mes son sa ses avec ne se par plus mais ou où j l qu c n ai suis sont était été fait comme y leur a à "
-        "deux trois quand quel quelle hier aujourd demain dernier dernière semaine mois année mars août lundi mardi mercredi "
-        "jeudi vendredi samedi dimanche"
+        "le la les un une des et est dans en du de que qui pour pas sur au aux ce cette il elle je tu nous vous on "
+        "mon ma mes son sa ses avec ne se par plus mais ou où j l qu c n ai suis sont était été fait comme y leur a à "
+        "deux trois quand quel quelle hier aujourd demain dernier dernière semaine mois année mars août lundi mardi "
+        "mercredi jeudi vendredi samedi dimanche"
     ),
     European.PORTUGUESE: word_set(
         "o os as um uma com e em não na no do da dos das ao à que de para por se sua seu é eu ele ela nós você mais "
         "mas foi estava muito meu minha quando onde quem são está há nos pelo pela também já ou isso este esta a me "
-        "dois duas três últimos últimas atrás fim ontem hoje amanhã anteontem passado passada semana mês ano março maio segunda terça quarta quinta sexta feira "
-        "sábado domingo"
+        "dois duas três últimos últimas atrás fim ontem hoje amanhã anteontem passado passada semana mês ano março "
+        "maio segunda terça quarta quinta sexta feira sábado domingo"
     ),
 }
 

@@ -25,43 +25,48 @@ _PAST_WORDS = {
     ),
     European.SPANISH: (
         "fue fui fuimos fueron era eran estaba estaban estuve estuvo estuvimos estuvieron hice hizo hicimos hicieron "
-        "tuve tuvo tuvimos tuvieron vi vio dije dijo puse puso vine vino di dio quise quiso pude pudo supe había habían "
-        "conocí comí leí corrí dormí salí escribí recibí perdí vendí viví sentí pedí decidí subí aprendí"
+        "tuve tuvo tuvimos tuvieron vi vio dije dijo puse puso vine vino di dio quise quiso pude pudo supe había "
+        "habían conocí comí leí corrí dormí salí escribí recibí perdí vendí viví sentí pedí decidí subí aprendí"
     ),
     European.FRENCH: "étais était étaient étions avais avait avaient avions fut furent fit eut dit",
     European.PORTUGUESE: (
-        "foi fui fomos foram era eram estava estavam estive esteve estivemos tive teve tivemos fiz fez fizemos fizeram vi "
-        "viu vimos disse disseram vim veio pude quis conheci comi li corri dormi escrevi recebi perdi vendi bebi saí caí "
-        "ouvi pedi senti decidi subi aprendi"
+        "foi fui fomos foram era eram estava estavam estive esteve estivemos tive teve tivemos fiz fez fizemos "
+        "fizeram vi viu vimos disse disseram vim veio pude quis conheci comi li corri dormi escrevi recebi perdi "
+        "vendi bebi saí caí ouvi pedi senti decidi subi aprendi"
     ),
 }
 _FUTURE_PHRASES = {
     European.ENGLISH: lazy_pattern(r"going to |want(?:s|ing)? to |see you|looking forward|can't wait|'ll "),
     European.GERMAN: lazy_pattern(r"\bhabe[n]? vor\b|\bfreue mich\b|\bfreuen uns\b|\bhabt ihr vor\b"),
-    European.SPANISH: lazy_pattern(r"\b(?:voy|vas|va|vamos|van) a\b|\b\w{2,}(?:aré|eré|iré|ará|erá|irá|remos|arán|erán|irán)\b"),
+    European.SPANISH: lazy_pattern(
+        r"\b(?:voy|vas|va|vamos|van) a\b|\b\w{2,}(?:aré|eré|iré|ará|erá|irá|remos|arán|erán|irán)\b"
+    ),
     European.FRENCH: lazy_pattern(
-        r"\b(?:vais|vas|va|allons|allez|vont) \w+(?:er|ir|re)\b|\b\w{2,}(?:erai|irai|erons|irons|eront|iront|drai|drons)\b"
-        r"|\b(?:sera|seront|serai|aura|aurai|fera|ferai|ira)\b"
+        r"\b(?:vais|vas|va|allons|allez|vont) \w+(?:er|ir|re)\b|\b\w{2,}(?:erai|irai|erons|irons|eront|iront|drai|"
+        r"drons)\b|\b(?:sera|seront|serai|aura|aurai|fera|ferai|ira)\b"
     ),
     European.PORTUGUESE: lazy_pattern(
-        r"\b(?:vou|vais|vai|vamos|vão) \w+r\b|\b\w{2,}(?:arei|erei|irei|ará|erá|irá|aremos|eremos|iremos|arão|erão|irão)\b"
+        r"\b(?:vou|vais|vai|vamos|vão) \w+r\b|\b\w{2,}(?:arei|erei|irei|ará|erá|irá|aremos|eremos|iremos|arão|erão|"
+        r"irão)\b"
     ),
 }  # fmt: skip
 _PAST_PHRASES = {
     European.GERMAN: lazy_pattern(
-        r"\b(?:habe|hab|hat|haben|hast|habt|bin|bist|ist|sind|seid)\b(?=.*?\b(?:\w{0,8}ge(?!h|gen|nau|rade|rn|st)\w{2,}(?:t|en)"
-        r"|\w{2,}iert|(?:be|ver|er|zer|ent|miss|über|unter)\w{3,}(?:t|en))\b)"
+        r"\b(?:habe|hab|hat|haben|hast|habt|bin|bist|ist|sind|seid)\b(?=.*?\b(?:\w{0,8}ge(?!h|gen|nau|rade|rn|"
+        r"st)\w{2,}(?:t|en)|\w{2,}iert|(?:be|ver|er|zer|ent|miss|über|unter)\w{3,}(?:t|en))\b)"
     ),
     European.SPANISH: lazy_pattern(
-        r"\b(?!qué|porqué|café|bebé|josé|aquí|está|comité|vamos\b|estamos|damos|podríamos|únimos)\w{2,}(?:é|ó|amos|imos|aste|iste|aron|ieron|aba|aban|ían|íamos)\b"
-        r"|\b(?:he|has|ha|hemos|han|había) \w+(?:ado|ido|to|cho)\b"
+        r"\b(?!qué|porqué|café|bebé|josé|aquí|está|comité|vamos\b|estamos|damos|podríamos|únimos)\w{2,}(?:é|ó|amos|"
+        r"imos|aste|iste|aron|ieron|aba|aban|ían|íamos)\b|\b(?:he|has|ha|hemos|han|había) \w+(?:ado|ido|to|cho)\b"
     ),
     European.FRENCH: lazy_pattern(
-        r"\b(?:ai|as|a|avons|avez|ont|suis|es|est|sommes|êtes|sont)(?:[- ](?:pas|jamais|tous|bien|déjà|tout|beaucoup|nous|"
-        r"vous|je|tu|t-il|t-elle|on|il|elle|ils|elles))*[- ]\w+(?:é|ée|és|ées|i|is|it|ie|u|us|ue|ert|int|ort|ait)\b"
+        r"\b(?:ai|as|a|avons|avez|ont|suis|es|est|sommes|êtes|sont)(?:[- ](?:pas|jamais|tous|bien|déjà|tout|beaucoup|"
+        r"nous|vous|je|tu|t-il|t-elle|on|il|elle|ils|elles))*[- ]\w+(?:é|ée|és|ées|i|is|it|ie|u|us|ue|ert|int|ort|"
+        r"ait)\b"
     ),
     European.PORTUGUESE: lazy_pattern(
-        r"\b(?!meu|seu|teu|sou\b|vou|estou|dou\b|lei\b|rei\b|sei\b|museu|europeu|vamos\b|estamos|damos)\w{2,}(?:ei|ou|amos|imos|mo-nos|aram|eram|iram|ava|avam|iu|eu)\b"
+        r"\b(?!meu|seu|teu|sou\b|vou|estou|dou\b|lei\b|rei\b|sei\b|museu|europeu|vamos\b|estamos|damos)\w{2,}(?:ei|ou|"
+        r"amos|imos|mo-nos|aram|eram|iram|ava|avam|iu|eu)\b"
     ),
 }
 _NOT_PAST = word_set("need feed speed seed indeed exceed proceed bleed breed weed deed hundred sacred bed red shed")
@@ -78,8 +83,9 @@ _CLAUSE_END = lazy_pattern(r"[.!?\n。！？;:,、，；：()–—]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]")
 _DATE_WORDS = word_set("on in last this next the to from of day week month year ago before after since until")
 _PRESENT_WORDS = word_set(
-    "is s re m are am isn't aren't do does don't have has can could would may must ist sind habe haben hat kann ist muss müssen "
-    "es son está están tengo tenemos tiene hay puedo est sont ai avons a peux tenho temos tem há posso é são"
+    "is s re m are am isn't aren't do does don't have has can could would may must ist sind habe haben hat kann ist "
+    "muss müssen es son está están tengo tenemos tiene hay puedo est sont ai avons a peux tenho temos tem há posso é "
+    "são"
 )
 
 
