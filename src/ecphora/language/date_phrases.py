@@ -22,7 +22,9 @@ ENGLISH_DATE = (
 )
 """What a date looks like that has become English, as far as the words before it need to know."""
 
-_PLACEHOLDER = re.compile("WEEKDAY|DAY2|DAY|MONTHNUMBER|MONTH|YEAR|COUNT2|COUNT|UNIT|REL|PART|THIRD|SEASON|DATE")
+_PLACEHOLDER = re.compile(
+    "WEEKDAY|DAY2|DAY|FIRST|LAST|MONTHNUMBER|MONTH|YEAR|COUNT2|COUNT|UNIT|REL|PART|THIRD|SEASON|DATE"
+)
 _SPACE = r"(?:\s{1,3})"
 _LOOKBEHIND = re.compile(r"\(\?<[=!][^)]*\)")
 
@@ -125,6 +127,8 @@ def _group(words: DateWords, placeholder: str) -> str:
     name = placeholder.lower()
     if name in {"day", "day2"}:
         return rf"(?P<{name}>(?:[12]?\d|0[1-9]|3[01])(?!\d)|{_alternatives(words.days)})"
+    if name in {"first", "last"}:
+        return rf"(?P<{'day' if name == 'first' else 'day2'}>[12]?\d|3[01])"
     if name in {"count", "count2"}:
         return rf"(?P<{name}>\d{{1,4}}|{_alternatives(words.numbers)})"
     if name == "monthnumber":

@@ -287,6 +287,13 @@ def weekday_of_month(match: _Match, reference_time: datetime) -> Interval | None
     return resolve_recurrence(in_month, reference_time, range(-12, 13), 0)
 
 
+def bare_weekend(match: _Match, reference_time: datetime) -> Interval | None:
+    """Parse "on the weekend": the latest one in the past tense, the coming one in the future, else a habit."""
+    tense = tense_around(match)
+    is_weekend = reference_time.weekday() >= _WEEKDAY_NUMBERS["sat"]
+    return unit_range("weekend", reference_time, -1 if tense < 0 and not is_weekend else 0) if tense else None
+
+
 def other_day(_match: _Match, reference_time: datetime) -> Interval:
     return unit_range("day", reference_time, -7, -1)
 

@@ -178,6 +178,7 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         _rule(rf"year {_YEAR}", mean.calendar_year),
         _rule(r"(?:month|year|week) of ", modifier=mean.identity),
         _rule(r"(?<=the\s)other day\b", mean.other_day),
+        _rule(r"(?<=(?:on|at|er)\sthe\s)(?P<unit>weekend)\b(?! (?:of|before|after|that|when)\b)", mean.bare_weekend),
     ),
     "third": (
         _rule(

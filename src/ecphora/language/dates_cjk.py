@@ -251,7 +251,7 @@ CJK_RULES: tuple[RewriteRule, ...] = tuple(
         (rf"(?<![\d.每毎]){_DAYS}", _days),
         (rf"{_YEAR}の?{_MONTH}{_PREPOSITION}", _date),
         (rf"{_YEAR}の?(?P<season>[春夏秋冬])[天季]?(?![节節]){_PREPOSITION}", _date),
-        (rf"{_YEAR}(?:年?{_THIRD})?{_PREPOSITION}", _date),
+        (rf"{_YEAR}(?:[年の]?{_THIRD})?{_PREPOSITION}", _date),
         (
             rf"(?:上一?[个個]|前の){_MONTH_NUMBER}份?(?![日个個])",
             lambda match: (

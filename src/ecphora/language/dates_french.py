@@ -67,8 +67,8 @@ RULES = PhraseRules(
         # days
         ("(?:du|de) DAY(?:er)? (?:au|à) DAY2 MONTHYEAR?", "from {day} to {day2} {month} {year}"),
         ("entre (?:le )?DAY et (?:le )?DAY2 MONTHYEAR?", "from {day} to {day2} {month} {year}"),
-        ("(?:les |le )?DAY ?(?:-|–|au) ?(?:le )?DAY2 MONTHYEAR?", "{day} to {day2} {month} {year}"),
-        ("(?:les |le )?DAY et (?:le )?DAY2 MONTHYEAR?", "{day} {month} {year} and {day2} {month} {year}"),
+        ("(?:les |le )?FIRST ?(?:-|–|au) ?LAST MONTHYEAR?", "{day} to {day2} {month} {year}"),
+        ("(?:les |le )?FIRST et (?:le )?LAST MONTHYEAR?", "{day} {month} {year} and {day2} {month} {year}"),
         ("(?:le )?WEEKDAY,? (?:le )?(?=DAY(?:er)? MONTH|\\d{1,2}[/.-]\\d)", "{weekday} "),
         ("(?:le |(?<=du )|(?<=au ))?DAY(?:er)? (?:du mois de )?MONTHYEAR?", "{day} {month} {year}"),
         ("(?:le )?DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
@@ -121,6 +121,9 @@ RULES = PhraseRules(
         ("(?:dans )?les années (?:19)?(?P<decade>\\d0)", "the {decade}s"),
         # what is around a date
         ("(?<=day|row) (?:au |dans la |en )?PART", " {part}"),
+        ("(?:la )?semaine du DATE", "the week of "),
+        ("(?:le )?(?:week-end|weekend) du DATE", "the weekend of "),
+        ("(?:pendant )?le (?:week-end|weekend)(?! d)", "on the weekend"),
         ("(?:en )?THIRD (?:de la |du |de l['’]|d['’]|de )(?P<unit>semaine|mois|année)", "{third} this {unit}"),
         ("THIRD (?:de |de la |du |d['’])?DATE", "{third} "),
         ("(?:du|de) DATE(?=[^.!?\\n]{3,30}? (?:au|à) )", "from "),

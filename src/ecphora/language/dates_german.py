@@ -130,6 +130,8 @@ RULES = PhraseRules(
         ("(?:in )?den (?P<decade>\\d0)er(?:n|-jahren| jahren)?", "the {decade}s"),
         # what is around a date
         ("(?<=day|row) PART", " {part}"),
+        ("(?:(?:in )?der |die )?woche (?:vom|ab) DATE", "the week of "),
+        ("(?:am|übers) wochenende", "on the weekend"),
         ("(?:am )?THIRD (?:des |der )(?P<unit>woche|monats|jahres)", "{third} this {unit}"),
         ("(?:am )?THIRD (?:des |der |dieses )?DATE", "{third} "),
         ("(?:vom?|zwischen)(?: dem)? DATE(?=[^.!?\\n]{3,30}? (?:bis|und) )", "from "),
