@@ -1,7 +1,8 @@
 """The form in which a European language's phrases of time are described, and how they become rewrite rules.
 
 A phrase is a pattern and the English that it becomes. Upper-case words in a pattern stand for a table of the language:
-``"vor COUNT UNIT"`` becomes ``"{count} {unit}s ago"``. A space matches one to three white space characters.
+``"vor COUNT UNIT"`` becomes ``"{count} {unit}s ago"``. A space matches one to three white space characters. FIRST and
+LAST are the days of a range in digits; DATE is a date that is English already, DAY and COUNT may be words.
 """
 
 import re
@@ -25,6 +26,7 @@ ENGLISH_DATE = (
 _PLACEHOLDER = re.compile(
     "WEEKDAY|DAY2|DAY|FIRST|LAST|MONTHNUMBER|MONTH|YEAR|COUNT2|COUNT|UNIT|REL|PART|THIRD|SEASON|DATE"
 )
+_DAY_DIGITS = r"(?:[12]?\d|0[1-9]|3[01])"
 _SPACE = r"(?:\s{1,3})"
 _LOOKBEHIND = re.compile(r"\(\?<[=!][^)]*\)")
 
@@ -124,20 +126,20 @@ def _tables(words: DateWords) -> Mapping[str, Mapping[str, str] | Mapping[str, i
 
 
 def _group(words: DateWords, placeholder: str) -> str:
+    """The pattern that a placeholder stands for, with a group of its name where there is a value."""
     name = placeholder.lower()
-    if name in {"day", "day2"}:
-        return rf"(?P<{name}>(?:[12]?\d|0[1-9]|3[01])(?!\d)|{_alternatives(words.days)})"
-    if name in {"first", "last"}:
-        return rf"(?P<{'day' if name == 'first' else 'day2'}>[12]?\d|3[01])"
-    if name in {"count", "count2"}:
-        return rf"(?P<{name}>\d{{1,4}}|{_alternatives(words.numbers)})"
-    if name == "monthnumber":
-        return r"(?P<monthnumber>1[0-2]|0?[1-9])"
-    if name == "year":
-        return words.year.replace(" ", _SPACE)
-    if name == "date":
-        return rf"(?={ENGLISH_DATE})"
-    return f"(?P<{name}>{_alternatives(_tables(words)[name])})"
+    sources = {
+        "day": rf"(?P<day>{_DAY_DIGITS}(?!\d)|{_alternatives(words.days)})",
+        "day2": rf"(?P<day2>{_DAY_DIGITS}(?!\d)|{_alternatives(words.days)})",
+        "first": f"(?P<day>{_DAY_DIGITS})",
+        "last": f"(?P<day2>{_DAY_DIGITS})",
+        "count": rf"(?P<count>\d{{1,4}}|{_alternatives(words.numbers)})",
+        "count2": rf"(?P<count2>\d{{1,4}}|{_alternatives(words.numbers)})",
+        "monthnumber": "(?P<monthnumber>1[0-2]|0?[1-9])",
+        "year": words.year.replace(" ", _SPACE),
+        "date": f"(?={ENGLISH_DATE})",
+    }
+    return sources.get(name) or f"(?P<{name}>{_alternatives(_tables(words)[name])})"
 
 
 def _alternatives(table: Mapping[str, str] | Mapping[str, int]) -> str:

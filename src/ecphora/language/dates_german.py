@@ -121,7 +121,7 @@ RULES = PhraseRules(
         ("(?:die |der |das |am |in der )?übernächste[mnrs]? UNIT", "the {unit} after next"),
         (
             ("(?:in der |im |am |die |der |das )?REL (?P<unit>woche|monate?s?|jahre?s?|wochenendes?|quartals?|"
-             "jahrzehnts?)"),
+             "jahrzehnts?)(?! (?:der|des) )"),
             "{rel} {unit}",
         ),
         ("(?:im jahre? )YEAR", "in {year}"),

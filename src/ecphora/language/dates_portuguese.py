@@ -76,7 +76,7 @@ RULES = PhraseRules(
         # days
         ("(?:em |no |a )?(?:dia )?(?:DAY de )?MONTH do ano passado", "{day} {month} last year"),
         ("(?:em |no |a )?(?:dia )?(?:DAY de )?MONTH do (?:ano que vem|próximo ano)", "{day} {month} next year"),
-        ("(?:do?|desde o?) (?:dia )?DAY (?:ao?|até o?) (?:dia )?DAY2(?: de)? MONTHYEAR?",
+        ("(?:d[eo]|desde(?: o)?) (?:dia )?DAY (?:ao?|até o?) (?:dia )?DAY2(?: de)? MONTHYEAR?",
          "from {day} to {day2} {month} {year}"),
         ("entre (?:os dias |o dia |o )?DAY e (?:o dia |o )?DAY2(?: de)? MONTHYEAR?",
          "from {day} to {day2} {month} {year}"),

@@ -124,7 +124,7 @@ RULES = PhraseRules(
         ),
         (
             ("(?:en )?(?:el |la )?(?P<rel>pasad[oa]|últim[oa]|próxim[oa]) (?P<unit>semana|mes|año|fin de semana|"
-             "trimestre|década|siglo)"),
+             "trimestre|década|siglo)(?! del? )"),
             "{rel} {unit}",
         ),
         ("(?:en )?(?P<rel>est[ea]) (?P<unit>semana|mes|año|fin de semana|trimestre|década|siglo)", "{rel} {unit}"),
