@@ -49,7 +49,8 @@ a segunda parte | na segunda vez que fui lá | toda sexta jogamos | às segundas
 de segunda a sábado trabalho | a última semana de provas | hoje em dia tudo muda
 I sleep on the weekend with the sun | He sat on the second floor | We met on the third day | twenty-first century art
 She lives on the 9th floor | version 3.11.7 is out
-1号线很挤 | 二号楼在那边 | 一日に三回飲みます | 最近很忙 | 每月5号发工资 | 1/2の確率です
+1号线很挤 | 二号楼在那边
+三〇五号有人 | 3号地黑了 | 2号ポンプが鳴ってる | 二日は揚げられん | 一日に三回飲みます | 最近很忙 | 每月5号发工资 | 1/2の確率です
 """
 
 
@@ -106,6 +107,8 @@ def test_span_is_the_phrase_in_the_text(text: str, phrases: list[str]) -> None:
         ("The trip in August?", "2025-08-01 to 2025-09-01"),
         ("Is the trip in August?", "2026-08-01 to 2026-09-01"),
         ("They stay until August.", "2026-03-18 10:00 to 2026-09-01"),
+        ("金曜は誰が行きます?", "2026-03-20 to 2026-03-21"),
+        ("新しいかごは23日に動き出した。", "2026-02-23 to 2026-02-24"),
         # this night is the last one in the past tense
         ("Il a neigé cette nuit.", "2026-03-17 18:00 to 2026-03-18 06:00"),
         ("Heute Nacht wird es schneien.", "2026-03-18 18:00 to 2026-03-19 06:00"),

@@ -24,7 +24,7 @@ from ..lazy_pattern import lazy_pattern
 from ..model import Interval
 from . import date_semantics as mean
 from .calendar_arithmetic import day_part
-from .dates_cjk import CJK_RULES, has_cjk
+from .dates_cjk import has_cjk, rewrite_cjk
 from .dates_english import ENGLISH_RULES, ORDINAL_DAY, ORDINAL_WORDS
 from .dates_european import ALL_HINTS, EUROPEAN_RULES, HINTS
 from .european_languages import european_language, word_set, words_of
@@ -277,7 +277,7 @@ def _english_dates(text: str) -> Rewriting | None:
     words, has_digit = words_of(text), _DIGIT.search(text) is not None
     rewriting = Rewriting(text)
     if not text.isascii() and has_cjk(text):
-        rewriting.apply(CJK_RULES)
+        rewrite_cjk(rewriting)
     is_other = not words.isdisjoint(ALL_HINTS)
     if has_digit or is_other:
         language = european_language(

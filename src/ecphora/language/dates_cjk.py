@@ -10,7 +10,7 @@ date. 日 and 月 in other words (日本, 个月) are distinguished by the chara
 import re
 
 from ..lazy_pattern import lazy_pattern
-from .rewriting import RewriteRule
+from .rewriting import RewriteRule, Rewriting
 
 _NUMBER = "(?:[0-9０-９]{1,4}|[〇零一二三四五六七八九十百两兩]{1,5})"
 _DIGITS = {digit: value for value, digit in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
@@ -240,10 +240,12 @@ _DAYS = (
 _PREPOSITION = "(?P<side>以[来來前后後降]|之[前后後]|起(?![来來])|[前后後](?![半期天年])|から(?![^。、\n]{0,16}まで))?"
 
 _DAY_NUMBER = "[12]?\\d|3[01]|[１-９][０-９]?|二?十[一二三四五六七八九]?|三十一?|[二三四五六七八九]"
-_NUMBERED = "线線楼房码碼选選店公机機门門路室院床车車种馆仓电商志桌球员位厅台柜"
+_OVER_TEN = "二?十[一二三四五六七八九]|[二三]十|三十一"
+_NOT_BEFORE_DAY = r"\d月第每毎个個.〇零一二三四五六七八九十百"
+_NUMBERED = "线線楼房码碼选選店公机機门門路室院床车車种馆仓电商志桌球员位厅台柜地的母"
 """What a number with 号 is the number of, if it is no day."""
 
-CJK_RULES: tuple[RewriteRule, ...] = tuple(
+_RULES: tuple[RewriteRule, ...] = tuple(
     (lazy_pattern(pattern), write)
     for pattern, write in (
         (rf"(?<!\d)(?:二十世[纪紀])?(?P<number>{_NUMBER})年代", _decade),
@@ -268,25 +270,43 @@ CJK_RULES: tuple[RewriteRule, ...] = tuple(
         (rf"{_COUNT_UNIT}(?P<side>[之以]?[前后後])(?!半)", _ago),
         (rf"(?P<side>过去|過去|最近|ここ|未来|今後|接下来)[的の]?{_COUNT_UNIT}間?", _rolling),
         (
-            rf"(?<![以之目])(?P<day>{_alternatives(_DAY_NAMES)})(?!气|氣|だい|とう|いく)",
+            rf"(?<![以之目])(?P<day>{_alternatives(_DAY_NAMES)})(?!气|氣|だい|とう|いく|(?<=この間)[、にはの]|(?<=このあいだ)[、にはの])",
             lambda match: f" {_DAY_NAMES[match['day']]} ",
         ),
         (r"この前の(?P<day>[月火水木金土日])曜日?", lambda match: f" last {_WEEKDAYS[match['day']]} "),
         (
-            r"(?<![\d/])(?P<month>1[0-2]|0?[1-9])/(?P<day>3[01]|[12]\d|0?[1-9])(?=[にはがも那这]|[（(][月火水木金土日一二三四五六])",
+            (
+                r"(?<![\d/])(?P<month>1[0-2]|0?[1-9])/(?P<day>3[01]|[12]\d|0?[1-9])"
+                r"(?=[にはがも那这]|[（(][月火水木金土日一二三四五六])"
+            ),
             _numeric_day,
         ),
-        (
-            rf"(?<![\d月第每毎个個.・])(?P<day>{_DAY_NUMBER})日(?=[にはがも、](?![0-9一二三四五六七八九十]))",
-            _day_of_month,
-        ),
-        (rf"(?<![\d月第每毎个個.a-z])(?!二号)(?P<day>{_DAY_NUMBER})[号號](?![{_NUMBERED}])", _day_of_month),
+        (rf"(?<![{_NOT_BEFORE_DAY}・])(?P<day>{_DAY_NUMBER})日(?=に(?![0-9一二三四五六七八九十]))", _day_of_month),
+        (rf"(?<![{_NOT_BEFORE_DAY}・])(?P<day>[12]?\d|3[01]|{_OVER_TEN})日(?=[はがも])", _day_of_month),
         (rf"(?<![每毎一两二三四五六七八九十\d个個]){_WEEK}{_WEEKDAY}", _weekday),
         (r"(?<!毎週)(?<!毎週の)(?P<day>[月火水木金土日])曜日?", _weekday),
         (rf"(?<=[a-z0-9 ] )の?(?P<part>{_alternatives(_DAY_PARTS)})", lambda match: f"{_DAY_PARTS[match['part']]} "),
     )
 )
+_CHINESE_RULES: tuple[RewriteRule, ...] = (
+    (
+        lazy_pattern(
+            rf"(?<![{_NOT_BEFORE_DAY}a-z])(?P<day>[12]?\d|3[01]|{_OVER_TEN}|(?<=[我你他她们在到于是])[三四五六七八九十])[号號](?![{_NUMBERED}])"
+        ),
+        _day_of_month,
+    ),
+)
+"""Rules for texts without kana: 15号 is a day in Chinese and a number in Japanese."""
+_KANA = lazy_pattern("[\u3041-\u30fa]")
 _CJK = lazy_pattern("[\u3041-\u9fff]")
+
+
+def rewrite_cjk(rewriting: Rewriting) -> None:
+    """Rewrite every Chinese or Japanese date of a text."""
+    is_chinese = _KANA.search(rewriting.text) is None
+    rewriting.apply(_RULES)
+    if is_chinese:
+        rewriting.apply(_CHINESE_RULES)
 
 
 def has_cjk(text: str) -> bool:

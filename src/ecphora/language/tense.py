@@ -1,8 +1,10 @@
 """Tells whether the words around a date are in the past or the future, in the seven languages whose dates are read."""
 
 import re
+from collections.abc import Mapping
 
 from ..lazy_pattern import lazy_pattern
+from .dates_cjk import has_cjk
 from .european_languages import European, likely_languages, word_set, words_of
 
 _FUTURE_WORDS = {
@@ -75,9 +77,12 @@ _PAST = {language: frozenset(words.split()) for language, words in _PAST_WORDS.i
 _FUTURE_CJK = lazy_pattern(
     "[将將会會](?=[去来來再见見在有和跟到于要])|打算|计划|計畫|准备|つもり|予定|ましょう|でしょう"
 )
-_PAST_CJK = lazy_pattern("[了过過刚剛](?![去来解])|ました|でした|だった|った|んだ")
+_PAST_CJK = lazy_pattern(
+    "[了过過刚剛](?![去来解])|ました|でした|だった|った|んだ|[いきしちりえけせてねべめれ]た(?=[。、！!\\s]|$)"
+)
 _WORD = lazy_pattern("[a-z']+")
-_SIDES = {"until": 1, "till": 1, "since": -1}
+_END = {"until": 1, "till": 1}
+_SIDES = _END | {"since": -1}
 _CONTEXT_CHARS = 120
 _CLAUSE_END = lazy_pattern(r"[.!?\n。！？;:,、，；：()–—]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]")
@@ -93,7 +98,7 @@ def tense_around(match: re.Match[str]) -> int:
     """The tense of the words around a date: past (-1), future (1) or unknown (0)."""
     before, after = _context(match)
     sentence = _sentence(before, after)
-    if found := _tense(sentence) or _side(before):
+    if found := _tense(sentence) or _side(before, _SIDES):
         return found
     return -1 if _asks_for_past(sentence, after) else _tense(f"{before} {after}")
 
@@ -108,7 +113,7 @@ def tense_of_clause(match: re.Match[str]) -> int:
     sentence = _sentence(before, after)
     if len(words_of(clause) - _DATE_WORDS) < 2:
         clause = sentence
-    return _tense(clause) or _side(before) or -_asks_for_past(sentence, after)
+    return _tense(clause) or _side(before, _END) or -_asks_for_past(sentence, after)
 
 
 def _context(match: re.Match[str]) -> tuple[str, str]:
@@ -119,9 +124,9 @@ def _context(match: re.Match[str]) -> tuple[str, str]:
     )
 
 
-def _side(before: str) -> int:
-    """The tense that "since" or "until" before a date tells; 0 without one."""
-    return next((_SIDES[word] for word in before.lower().split()[-2:] if word in _SIDES), 0)
+def _side(before: str, sides: Mapping[str, int]) -> int:
+    """The tense that one of the words ``sides`` before a date tells; 0 without one, and in Chinese and Japanese."""
+    return 0 if has_cjk(before) else next((sides[word] for word in before.lower().split()[-2:] if word in sides), 0)
 
 
 def _sentence(before: str, after: str) -> str:
@@ -129,8 +134,10 @@ def _sentence(before: str, after: str) -> str:
 
 
 def _asks_for_past(sentence: str, after: str) -> bool:
-    """Whether a sentence without a tense is a question that is not in the present tense."""
+    """Whether a sentence is a question that is not in the present tense; False in Chinese and Japanese."""
     end = _SENTENCE_END.search(after)
+    if has_cjk(sentence):
+        return False
     return end is not None and end[0] in "?？" and _PRESENT_WORDS.isdisjoint(words_of(sentence))
 
 
