@@ -78,13 +78,16 @@ def resolve_yearly(make: Callable[[int], Interval], reference_time: datetime, te
 def resolve_recurrence(
     make: Callable[[int], Interval], reference_time: datetime, counts: Iterable[int], tense: int
 ) -> Interval | None:
-    """Choose among recurrences the latest begun (-1), the first not over (1) or the nearest (0)."""
+    """Choose among recurrences the latest begun (-1), the first not over (1) or the nearest (0).
+
+    For the nearest, time that has passed counts twice: what is long over is told in the past tense.
+    """
     spans = [span for count in counts if (span := _make_or_none(make, count))]
     if tense < 0:
         return max((span for span in spans if span.start <= reference_time), key=lambda span: span.start, default=None)
     if tense > 0:
         return min((span for span in spans if span.end > reference_time), key=lambda span: span.start, default=None)
-    return min(spans, key=lambda span: max(span.start - reference_time, reference_time - span.end), default=None)
+    return min(spans, key=lambda span: max(span.start - reference_time, 2 * (reference_time - span.end)), default=None)
 
 
 def nearest_weekday(index: int, reference_time: datetime, tense: int, *, include_today: bool = False) -> Interval:

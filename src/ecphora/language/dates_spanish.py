@@ -57,7 +57,7 @@ RULES = PhraseRules(
         ("mañana (?:por|en|a) la mañana", "tomorrow morning"),
         ("ayer", "yesterday"),
         ("hoy(?! en día)", "today"),
-        ("(?<!la )(?<!una )(?<!cada )(?<!media )(?<!las )(?<!de la )mañana", "tomorrow"),
+        ("(?<!la )(?<!una )(?<!cada )(?<!media )(?<!las )(?<!de la )(?<!turno de )(?<!turnos de )mañana", "tomorrow"),
         ("(?:el )?otro día", "the other day"),
         ("hace medio año", "6 months ago"),
         ("hace (?:quince|15) días", "2 weeks ago"),

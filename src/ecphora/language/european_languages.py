@@ -22,6 +22,8 @@ def word_set(words: str) -> frozenset[str]:
 
 
 _WORD = lazy_pattern(r"[^\W\d_]+")
+_ASCII_WORD = lazy_pattern("[a-z]+")
+"""Equals ``_WORD`` on ASCII text in lower case, and is faster."""
 _COMMON_WORDS = {
     European.ENGLISH: word_set(
         "a the of and to in is it you that was for on are with as i his they be at have this from or had by but what "
@@ -61,7 +63,7 @@ ALL_COMMON_WORDS = frozenset().union(*_COMMON_WORDS.values())
 
 def words_of(text: str) -> set[str]:
     """The words of a text in lower case, without digits and marks."""
-    return set(_WORD.findall(text.lower()))
+    return set((_ASCII_WORD if text.isascii() else _WORD).findall(text.lower()))
 
 
 def european_language(words: set[str], preferred: Collection[European] = ()) -> European | None:

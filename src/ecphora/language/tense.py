@@ -104,16 +104,18 @@ def tense_around(match: re.Match[str]) -> int:
 
 
 def tense_of_clause(match: re.Match[str]) -> int:
-    """The tense of a date's clause, or of its sentence if the clause has no more than one word beside the date.
+    """The tense of a date's clause, or of its sentence if the clause has no word beside the date.
 
     This decides on a date without a year, which seldom is the one a year ago because another clause is in the past.
     """
     before, after = _context(match)
     clause = f"{_CLAUSE_END.split(before)[-1]} {_CLAUSE_END.split(after, maxsplit=1)[0]}"
     sentence = _sentence(before, after)
-    if len(words_of(clause) - _DATE_WORDS) < 2:
-        clause = sentence
-    return _tense(clause) or _side(before, _END) or -_asks_for_past(sentence, after)
+    if found := _tense(clause) or _side(before, _END):
+        return found
+    if not words_of(clause) - _DATE_WORDS and (found := _tense(sentence)):
+        return found
+    return -_asks_for_past(sentence, after)
 
 
 def _context(match: re.Match[str]) -> tuple[str, str]:
