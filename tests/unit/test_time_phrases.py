@@ -38,7 +38,7 @@ PHRASES = [
 
 LOOK_ALIKES = """
 Guten Morgen, wie geht es dir? | Herr Montag kommt | Frau Freitag war da | Das ist hier so
-Jeden Montag gehe ich schwimmen
+Jeden ersten Montag fege ich | Jeden Montag gehe ich schwimmen
 Freitags esse ich Fisch | Das ist der Fall | Er hat einen Freitagsjob | Mai heißt meine Katze | Kapitel 1.2. ist lang
 Es kostet 3.50 | am ersten Tisch saß ich
 la segunda vez | Santo Domingo es bonito | Plácido Domingo cantó | Los domingos comemos paella | cada lunes corro
@@ -115,6 +115,9 @@ def test_span_is_the_phrase_in_the_text(text: str, phrases: list[str]) -> None:
         ("Heute Nacht wird es schneien.", "2026-03-18 18:00 to 2026-03-19 06:00"),
         # the day of a weekday decides on the month
         ("Nos vemos el viernes 3.", "2026-04-03 to 2026-04-04"),
+        ("La pose est prévue le lundi 20 avril.", "2026-04-20 to 2026-04-21"),
+        ("It was planned for Monday, 20 April.", "2026-04-20 to 2026-04-21"),
+        ("It was planned for Monday, 20 April 2025.", "2025-04-20 to 2025-04-21"),
         # months of last year, and both ends of a range
         ("Im März letzten Jahres war ich in Rom.", "2025-03-01 to 2025-04-01"),
         ("From May 3, 2024 to May 7 I was away.", "2024-05-03 to 2024-05-08"),

@@ -9,6 +9,7 @@ import re
 from datetime import datetime, timedelta, timezone
 from functools import partial
 
+from ..lazy_pattern import lazy_pattern
 from ..model import Interval
 from .calendar_arithmetic import (
     UNIT_LENGTHS,
@@ -65,6 +66,9 @@ _MONTH_NUMBERS = {name: number for number, name in enumerate(_MONTH_NAMES.split(
 _WEEKDAY_NAMES = "mon tue wed thu fri sat sun"
 _WEEKDAY_NUMBERS = {name: number for number, name in enumerate(_WEEKDAY_NAMES.split())}
 _THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
+_FOUR_DIGITS = lazy_pattern(r"\d{4}")
+_DATE_CHARS = 24
+"""How far after a weekday the year of its date may be."""
 _MIN_DATE = datetime(1, 1, 2)  # noqa: DTZ001 - the zone comes from the reference time
 _MAX_DATE = datetime(9999, 12, 30)  # noqa: DTZ001
 
@@ -303,6 +307,25 @@ def other_day(_match: _Match, reference_time: datetime) -> Interval:
 
 def identity(_match: _Match, inner: Interval, _reference_time: datetime) -> Interval:
     return inner
+
+
+def day_on_weekday(match: _Match, inner: Interval, reference_time: datetime) -> Interval:
+    """Parse "Monday, 9 March": in the year, of those around, in which that day is a Monday; a stated year stays."""
+    weekday, years = _weekday_number(match), (0, 1, -1, 2, -2)
+    if inner.end - inner.start > timedelta(days=1) or _FOUR_DIGITS.search(match.string[match.end() :][:_DATE_CHARS]):
+        return inner
+    year = reference_time.year
+    days = (
+        _in_year(inner, year + count) for count in sorted(years, key=lambda count: year + count != inner.start.year)
+    )
+    return next((day for day in days if day and day.start.weekday() == weekday), inner)
+
+
+def _in_year(day: Interval, year: int) -> Interval | None:
+    try:
+        return unit_range("day", day.start.replace(year=year))
+    except ValueError:  # February 29
+        return None
 
 
 def since(_match: _Match, inner: Interval, reference_time: datetime) -> Interval:

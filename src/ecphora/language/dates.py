@@ -1,18 +1,18 @@
-"""Finds the time intervals that a text mentions, by a grammar of about sixty rules for English, Chinese and Japanese.
+"""Finds the time intervals that a text mentions, by a grammar of about seventy rules for English.
 
 Not covered: holidays, times of day beyond morning, afternoon, evening and night, and phrases that only their context
 dates ("the next day", "two days later").
 
 Conventions: intervals, not points. Days run from midnight to midnight, weeks from Monday, a weekend is Saturday and
 Sunday, "two weeks ago" is the calendar week two before this one. "Last Saturday" is the one before today, "next
-Saturday" the one in the coming calendar week. A bare weekday, "in July" or "May 3" is past if its sentence has a word
-of the past, future if it has one of the future; if it has none, the surrounding text decides; else a weekday is the
-next one, a month or a day the nearest. "Last summer" is the latest that is over; seasons are northern and consist of
-months, the winter of 2022 ends in February 2023. Early, mid and late are thirds. 5/3/2024 is May 3 unless it cannot be;
-3.5.2024 is too. An open end lies a day inside the calendar's, so that any change of time zone succeeds. "May", "March"
-and short names count only where the words around them make them dates. Chinese and Japanese are first rewritten by
-``dates_cjk``; the meaning of a phrase is in ``date_semantics``. All arithmetic is on the wall clock of
-``reference_time``'s zone.
+Saturday" the one in the coming calendar week. "In July" or "May 3" is past if its clause has a word of the past, future
+if it has one of the future, past in a question that is not in the present tense, else the nearest, where time that has
+passed counts twice. A bare weekday is past or future by its sentence, else by the surrounding text, else the next one.
+"Last summer" is the latest that is over; seasons are northern and consist of months, the winter of 2022 ends in February
+2023. Early, mid and late are thirds. 5/3/2024 is May 3 unless it cannot be; 3.5.2024 is too. An open end lies a day
+inside the calendar's, so that any change of time zone succeeds. "May", "March" and short names count only where the
+words around them make them dates. Other languages are first rewritten by ``dates_cjk`` and ``dates_european``; the
+meaning of a phrase is in ``date_semantics``. All arithmetic is on the wall clock of ``reference_time``'s zone.
 """
 
 import re
@@ -162,7 +162,9 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         _rule(rf"{_WEEKDAY},? (?:of |in )?{_RELATIVE_WORD} week\b", mean.weekday_of_week),
         _rule(rf"{_WEEKDAY},? (?P<which>){_COUNT} weeks? (?P<side>ago|from now)\b", mean.weekday_of_week),
         _rule(rf"{_WEEKDAY} (?P<side>before|after) ", modifier=mean.adjacent_weekday),
-        _rule(rf"{_WEEKDAY},? (?=(?:the )?\d|{_MONTH_NAME.replace('?P<month>', '?:')} \d)", modifier=mean.identity),
+        _rule(
+            rf"{_WEEKDAY},? (?=(?:the )?\d|{_MONTH_NAME.replace('?P<month>', '?:')} \d)", modifier=mean.day_on_weekday
+        ),
         _rule(rf"{_WEEKDAY},? (?:the )?(?P<day>\d\d?)(?:st|nd|rd|th)\b(?! (?:century|floor))", mean.weekday_of_month),
         _rule(rf"{_WEEKDAY}(?!\w)", mean.bare_weekday, needs_preposition=True),
         _rule(rf"(?P<weekday>(?=(?-i:[MTWFS])){_WEEKDAY_FULL})\b(?! school)", mean.bare_weekday),

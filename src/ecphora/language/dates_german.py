@@ -57,7 +57,9 @@ _WORDS = DateWords(
 )  # fmt: skip
 
 _ABOUT = "(?:etwa |circa |ca\\. |rund |ungefähr |gut |genau |knapp |über )?"
-_TITLE = "(?<!frau )(?<!herr )(?<!herrn )(?<!jeden )(?<!jedem )(?<!jeder )(?<!familie )"
+_TITLE = (
+    "(?<!frau )(?<!herr )(?<!herrn )(?<!jeden )(?<!jedem )(?<!jeder )(?<!familie )(?<!jeden ersten )(?<!jeden letzten )"
+)
 
 RULES = PhraseRules(
     _WORDS,
