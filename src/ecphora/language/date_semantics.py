@@ -67,8 +67,6 @@ _WEEKDAY_NAMES = "mon tue wed thu fri sat sun"
 _WEEKDAY_NUMBERS = {name: number for number, name in enumerate(_WEEKDAY_NAMES.split())}
 _THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 _FOUR_DIGITS = lazy_pattern(r"\d{4}")
-_DATE_CHARS = 24
-"""How far after a weekday the year of its date may be."""
 _MIN_DATE = datetime(1, 1, 2)  # noqa: DTZ001 - the zone comes from the reference time
 _MAX_DATE = datetime(9999, 12, 30)  # noqa: DTZ001
 
@@ -311,8 +309,7 @@ def identity(_match: _Match, inner: Interval, _reference_time: datetime) -> Inte
 
 def day_on_weekday(match: _Match, inner: Interval, reference_time: datetime) -> Interval:
     """Parse "Monday, 9 March": in the year, of those around, in which that day is a Monday; a stated year stays."""
-    weekday, years = _weekday_number(match), (0, 1, -1, 2, -2)
-    if inner.end - inner.start > timedelta(days=1) or _FOUR_DIGITS.search(match.string[match.end() :][:_DATE_CHARS]):
+    if inner.end - inner.start > timedelta(days=1) or _FOUR_DIGITS.search(match.string[match.end() :][:24]):
         return inner
     year = reference_time.year
     days = (
