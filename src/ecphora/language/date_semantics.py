@@ -311,11 +311,9 @@ def day_on_weekday(match: _Match, inner: Interval, reference_time: datetime) -> 
     """Parse "Monday, 9 March": in the year, of those around, in which that day is a Monday; a stated year stays."""
     if inner.end - inner.start > timedelta(days=1) or _FOUR_DIGITS.search(match.string[match.end() :][:24]):
         return inner
-    year = reference_time.year
-    days = (
-        _in_year(inner, year + count) for count in sorted(years, key=lambda count: year + count != inner.start.year)
-    )
-    return next((day for day in days if day and day.start.weekday() == weekday), inner)
+    this_year = reference_time.year
+    days = (_in_year(inner, year) for year in (inner.start.year, *range(this_year - 1, this_year + 2)))
+    return next((day for day in days if day and day.start.weekday() == _weekday_number(match)), inner)
 
 
 def _in_year(day: Interval, year: int) -> Interval | None:

@@ -7,12 +7,13 @@ Conventions: intervals, not points. Days run from midnight to midnight, weeks fr
 Sunday, "two weeks ago" is the calendar week two before this one. "Last Saturday" is the one before today, "next
 Saturday" the one in the coming calendar week. "In July" or "May 3" is past if its clause has a word of the past,
 future if it has one of the future, past in a question that is not in the present tense, else the nearest, where time
-that has passed counts twice. A bare weekday is past or future by its sentence, else by the surrounding text, else the next one.
-"Last summer" is the latest that is over; seasons are northern and consist of months, the winter of 2022 ends in February
-2023. Early, mid and late are thirds. 5/3/2024 is May 3 unless it cannot be; 3.5.2024 is too. An open end lies a day
-inside the calendar's, so that any change of time zone succeeds. "May", "March" and short names count only where the
-words around them make them dates. Other languages are first rewritten by ``dates_cjk`` and ``dates_european``; the
-meaning of a phrase is in ``date_semantics``. All arithmetic is on the wall clock of ``reference_time``'s zone.
+that has passed counts twice. A bare weekday is past or future by its sentence, else by the surrounding text, else the
+next one. "Last summer" is the latest that is over; seasons are northern and consist of months, the winter of 2022
+ends in February 2023. Early, mid and late are thirds. 5/3/2024 is May 3 unless it cannot be; 3.5.2024 is too. An open
+end lies a day inside the calendar's, so that any change of time zone succeeds. "May", "March" and short names count
+only where the words around them make them dates. Other languages are first rewritten by ``dates_cjk`` and
+``dates_european``; the meaning of a phrase is in ``date_semantics``. All arithmetic is on the wall clock of
+``reference_time``'s zone.
 """
 
 import re
