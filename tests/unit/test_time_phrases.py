@@ -5,10 +5,13 @@ has a line for each meaning, with texts that name exactly that time. ``more.txt`
 its interval at the first reference time.
 """
 
+import re
 from datetime import datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ecphora.language.dates import time_mentions, time_spans
 from ecphora.model import Interval
@@ -127,6 +130,19 @@ def test_span_is_the_phrase_in_the_text(text: str, phrases: list[str]) -> None:
 )
 def test_words_around_a_date_decide_on_its_year(text: str, expected: str) -> None:
     assert time_mentions(text, REFERENCE_TIMES[0]) == (interval(expected, REFERENCE_TIMES[0]),)
+
+
+FRAGMENTS = sorted(
+    {part for _, _, text in PHRASES for part in re.findall(r"\w+|\W", text)} | {"31", "0", "ſ", "İ", "٣"}
+)
+
+
+@given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=25))
+def test_any_words_of_the_phrases_give_valid_spans(parts: list[str]) -> None:
+    text = " ".join(parts)
+    for span in time_spans(text, REFERENCE_TIMES[0]):
+        assert 0 <= span.start < span.end <= len(text)
+        assert span.interval.start < span.interval.end
 
 
 def test_day_and_month_are_in_the_order_of_the_language() -> None:

@@ -164,8 +164,8 @@ def _year(text: str) -> str:
 
 
 def _find(table: Mapping[str, str] | Mapping[str, int], text: str) -> str | int:
-    text = " ".join(text.lower().split())
-    found = table.get(text)
+    text = " ".join(text.split())
+    found = table.get(text.lower())
     if found is None:
         found = next(value for pattern, value in table.items() if re.fullmatch(pattern, text, re.IGNORECASE))
     return found

@@ -82,9 +82,9 @@ RULES = PhraseRules(
          "from {day} to {day2} {month} {year}"),
         ("(?:n?os dias )?FIRST ?(?:-|–|a) ?LAST(?: de)? MONTHYEAR?", "{day} to {day2} {month} {year}"),
         ("(?:n?os dias )?FIRST e LAST(?: de)? MONTHYEAR?", "{day} {month} {year} and {day2} {month} {year}"),
-        ("(?:na |no )?WEEKDAY,? (?:no |dia )*(?=DAYº?(?: de)? MONTH|\\d{1,2}[/.-]\\d)", "{weekday} "),
+        ("(?:na |no )?WEEKDAY,? (?:no |dia ){0,2}(?=DAYº?(?: de)? MONTH|\\d{1,2}[/.-]\\d)", "{weekday} "),
         ("(?:em |no |o )?(?:dia )?DAY[ºª°]?(?: de)? MONTHYEAR?", "{day} {month} {year}"),
-        ("(?:no |em |dia )*DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)",
+        ("(?:no |em |dia ){0,2}DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)",
          "{day} {monthnumber} {year}"),
         ("(?:(?:no |o |ao )?dia |em |(?<=day ))DAY/MONTHNUMBER(?!/|\\d)", "{day} {monthnumber}"),
         (

@@ -77,9 +77,10 @@ RULES = PhraseRules(
          "from {day} to {day2} {month} {year}"),
         ("(?:el |los días )?FIRST ?(?:-|–|al) ?LAST(?: de)? MONTHYEAR?", "{day} to {day2} {month} {year}"),
         ("(?:el |los días )?FIRST y (?:el )?LAST(?: de)? MONTHYEAR?", "{day} {month} {year} and {day2} {month} {year}"),
-        ("(?:el )?WEEKDAY,? (?:(?:el|día) )*(?=DAY(?: de)? MONTH|\\d{1,2}[/.-]\\d)", "{weekday} "),
+        ("(?:el )?WEEKDAY,? (?:(?:el|día) ){0,2}(?=DAY(?: de)? MONTH|\\d{1,2}[/.-]\\d)", "{weekday} "),
         ("(?:el |(?<=del )|(?<=al ))?(?:día )?DAY[ºª°]?(?: de)? MONTHYEAR?", "{day} {month} {year}"),
-        ("(?:el |día )*DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
+        ("(?:el |día ){0,2}DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)",
+         "{day} {monthnumber} {year}"),
         ("(?:(?:el |del |al )(?:día )?|(?<=day ))DAY/MONTHNUMBER(?!/|\\d)", "{day} {monthnumber}"),
         (
             ("(?:(?:el|del|al) )?WEEKDAY,? (?:día )?(?P<day>[12]?\\d|3[01])(?!\\d|[.,:/]\\d| (?:personas|horas|"
