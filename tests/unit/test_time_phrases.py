@@ -110,7 +110,7 @@ def test_span_is_the_phrase_in_the_text(text: str, phrases: list[str]) -> None:
         ("And the trip in August, how many were there?", "2025-08-01 to 2025-09-01"),
         ("The trip in August?", "2025-08-01 to 2025-09-01"),
         ("Is the trip in August?", "2026-08-01 to 2026-09-01"),
-        ("They stay until August.", "2026-03-18 10:00 to 2026-09-01"),
+        ("They stay until January.", "2026-03-18 10:00 to 2027-02-01"),
         ("金曜は誰が行きます?", "2026-03-20 to 2026-03-21"),
         ("新しいかごは23日に動き出した。", "2026-02-23 to 2026-02-24"),
         # this night is the last one in the past tense

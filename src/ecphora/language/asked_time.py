@@ -91,9 +91,6 @@ def _patterns(english: str, german: str, spanish: str, french: str, portuguese: 
 
 _LATEST = _patterns(_LATEST_ENGLISH, _LATEST_GERMAN, _LATEST_SPANISH, _LATEST_FRENCH, _LATEST_PORTUGUESE)
 _FIRST = _patterns(_FIRST_ENGLISH, _FIRST_GERMAN, _FIRST_SPANISH, _FIRST_FRENCH, _FIRST_PORTUGUESE)
-_POSSESSED_STATE = lazy_pattern(
-    r"\b(?:my|your|his|her|our|their|\w+['’]s) last (?:job|employer|boss|flat|house|car|phone|school)\b", re.IGNORECASE
-)
 _EMPTY_WORDS = word_set(
     # English, German, Spanish, French, Portuguese
     "happen happened happens go going went gone doing done make made take place on at any anything something there up "
@@ -120,7 +117,7 @@ def rest_of_question(text: str) -> str:
 
 def asks_for_latest(text: str) -> bool:
     """Whether a question asks for the latest of several, or for how things are now."""
-    return _asks(_POSSESSED_STATE.sub(" ", _without_times(text)), _LATEST, _LATEST_CJK)
+    return _asks(_without_times(text), _LATEST, _LATEST_CJK)
 
 
 def asks_for_first(text: str) -> bool:
