@@ -315,7 +315,27 @@ def test_any_day_is_parsed_in_all_formats(day: date) -> None:
 
 @pytest.mark.medium
 @pytest.mark.parametrize(
-    "fragment", ["in ", "1 ", "1", "a", "last ", " ", "two days before ", "from May ", "一", "三月", "on Sat "]
+    "fragment",
+    [
+        "in ",
+        "1 ",
+        "1",
+        "a",
+        "last ",
+        " ",
+        "two days before ",
+        "from May ",
+        "一",
+        "三月",
+        "on Sat ",
+        "am 3. ",
+        "vom Mai ",
+        "el día ",
+        "el lunes 3 ",
+        "le 3 lundi ",
+        "no dia ",
+        "na segunda ",
+    ],
 )
 def test_parsing_time_is_linear(fragment: str, cpu_growth: Callable[[Callable[[int], object]], float]) -> None:
     assert cpu_growth(lambda size: time_mentions(fragment * (size * 1_500 // len(fragment)), REFERENCE_TIME)) < 9

@@ -1,6 +1,6 @@
 """Calendar arithmetic on intervals: units of time, parts of a day, seasons, weekdays and yearly recurrences."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from ..model import Interval
@@ -59,29 +59,35 @@ def day_part(name: str, day: Interval) -> Interval:
     return Interval(day.start + timedelta(hours=first), day.start + timedelta(hours=last))
 
 
-def _make_or_none(make: Callable[[int], Interval], year: int) -> Interval | None:
+def _make_or_none(make: Callable[[int], Interval], count: int) -> Interval | None:
     try:
-        return make(year)
+        return make(count)
     except (ValueError, OverflowError):
         return None
 
 
 def resolve_yearly(make: Callable[[int], Interval], reference_time: datetime, tense: int) -> Interval | None:
     """Choose among a date's yearly recurrences the latest begun (-1), the first not over (1) or the nearest (0)."""
-    spans: list[Interval] = []
-    for reach in (1, 8):  # February 29 recurs within eight years
-        spans = [
-            span
-            for year in range(reference_time.year - reach, reference_time.year + reach + 1)
-            if (span := _make_or_none(make, year))
-        ]
-        if len(spans) == 3:
-            break
+    year = reference_time.year
+    near = range(year - 1, year + 2)
+    is_yearly = all(_make_or_none(make, count) for count in near)
+    # February 29 recurs within eight years
+    return resolve_recurrence(make, reference_time, near if is_yearly else range(year - 8, year + 9), tense)
+
+
+def resolve_recurrence(
+    make: Callable[[int], Interval], reference_time: datetime, counts: Iterable[int], tense: int
+) -> Interval | None:
+    """Choose among recurrences the latest begun (-1), the first not over (1) or the nearest (0).
+
+    For the nearest, time that has passed counts twice: what is long over is told in the past tense.
+    """
+    spans = [span for count in counts if (span := _make_or_none(make, count))]
     if tense < 0:
         return max((span for span in spans if span.start <= reference_time), key=lambda span: span.start, default=None)
     if tense > 0:
         return min((span for span in spans if span.end > reference_time), key=lambda span: span.start, default=None)
-    return min(spans, key=lambda span: max(span.start - reference_time, reference_time - span.end), default=None)
+    return min(spans, key=lambda span: max(span.start - reference_time, 2 * (reference_time - span.end)), default=None)
 
 
 def nearest_weekday(index: int, reference_time: datetime, tense: int, *, include_today: bool = False) -> Interval:

@@ -19,12 +19,14 @@ from .calendar_arithmetic import (
     month_range,
     nearest_weekday,
     on_date,
+    resolve_recurrence,
     resolve_relative,
     resolve_yearly,
     season_range,
     unit_range,
     unit_start,
 )
+from .tense import tense_around, tense_of_clause
 
 _Match = re.Match[str]
 
@@ -64,46 +66,9 @@ _MONTH_NUMBERS = {name: number for number, name in enumerate(_MONTH_NAMES.split(
 _WEEKDAY_NAMES = "mon tue wed thu fri sat sun"
 _WEEKDAY_NUMBERS = {name: number for number, name in enumerate(_WEEKDAY_NAMES.split())}
 _THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
+_FOUR_DIGITS = lazy_pattern(r"\d{4}")
 _MIN_DATE = datetime(1, 1, 2)  # noqa: DTZ001 - the zone comes from the reference time
 _MAX_DATE = datetime(9999, 12, 30)  # noqa: DTZ001
-
-_FUTURE_WORDS = "will won't shall should gonna wanna plan plans planning hope hopes hoping let's upcoming booked"
-_PAST_WORDS = (
-    "was were did didn't had went got came saw made took met said told bought gave found left felt began ran won lost "
-    "ate held kept led wrote sent spent taught thought brought built caught chose drove flew grew heard knew paid rode "
-    "sang slept spoke stood swam threw understood woke wore became been born"
-)
-_NOT_PAST_WORDS = "need feed speed seed indeed exceed proceed bleed breed weed deed hundred sacred bed red shed"
-_FUTURE = frozenset(_FUTURE_WORDS.split())
-_PAST = frozenset(_PAST_WORDS.split())
-_NOT_PAST = frozenset(_NOT_PAST_WORDS.split())
-_FUTURE_PHRASE = lazy_pattern(r"going to |want(?:s|ing)? to |see you|looking forward|can't wait|'ll ")
-_FUTURE_CJK = lazy_pattern(
-    "[将將会會](?=[去来來再见見在有和跟到于要])|打算|计划|計畫|准备|つもり|予定|ましょう|でしょう"
-)
-_PAST_CJK = lazy_pattern("[了过過刚剛](?![去来解])|ました|でした|だった|った|んだ")
-_WORD = lazy_pattern("[a-z']+")
-_SENTENCE_END = lazy_pattern(r"[.!?\n。！？]")
-
-
-def _context_tense(match: _Match) -> int:
-    """The tense of the words around a date: past (-1), future (1) or unknown (0)."""
-    before, after = (
-        match.string[max(0, match.start() - 120) : match.start()],
-        match.string[match.end() : match.end() + 120],
-    )
-    sentence = f"{_SENTENCE_END.split(before)[-1]} {_SENTENCE_END.split(after, maxsplit=1)[0]}"
-    return _tense(sentence) or _tense(f"{before} {after}")
-
-
-def _tense(text: str) -> int:
-    text = text.lower().replace("’", "'")
-    words = set(_WORD.findall(text))
-    is_non_ascii = not text.isascii()
-    if words & _FUTURE or _FUTURE_PHRASE.search(text) or (is_non_ascii and _FUTURE_CJK.search(text)):
-        return 1
-    is_past = words & _PAST or any(word.endswith("ed") and word not in _NOT_PAST for word in words)
-    return -1 if is_past or (is_non_ascii and _PAST_CJK.search(text)) else 0
 
 
 def _count(match: _Match) -> tuple[int, int]:
@@ -168,7 +133,7 @@ def calendar_date(match: _Match, reference_time: datetime) -> Interval | None:
     if month > 12 and "/" in match[0] and "cut" not in parts:
         month, day = day, month
     make = partial(month_range, reference_time, month, day, last or day)
-    return resolve_yearly(make, reference_time, _context_tense(match)) if year is None else make(year)
+    return resolve_yearly(make, reference_time, tense_of_clause(match)) if year is None else make(year)
 
 
 def instant(match: _Match, reference_time: datetime) -> Interval:
@@ -203,6 +168,15 @@ def ago(match: _Match, reference_time: datetime) -> Interval:
     return unit_range(unit, reference_time, -high * size, -low * size)
 
 
+def ago_today(match: _Match, reference_time: datetime) -> Interval:
+    """Parse "a week ago today": one day."""
+    (count, _), (unit, size) = _count(match), _unit(match)
+    if unit not in UNIT_MONTHS:
+        return unit_range("day", reference_time - UNIT_LENGTHS[unit] * count * size)
+    month = unit_start("month", reference_time, -count * size * UNIT_MONTHS[unit])
+    return unit_range("day", month.replace(day=min(reference_time.day, (unit_start("month", month, 1) - month).days)))
+
+
 def from_now(match: _Match, reference_time: datetime) -> Interval:
     (low, high), (unit, size) = _count(match), _unit(match)
     return unit_range(unit, reference_time, low * size, high * size)
@@ -210,7 +184,7 @@ def from_now(match: _Match, reference_time: datetime) -> Interval:
 
 def in_duration(match: _Match, reference_time: datetime) -> Interval | None:
     """Parse "in two weeks"; None in the past tense, where it is a duration and not a date."""
-    return None if _context_tense(match) < 0 else from_now(match, reference_time)
+    return None if tense_around(match) < 0 else from_now(match, reference_time)
 
 
 def rolling_window(match: _Match, reference_time: datetime) -> Interval:
@@ -238,7 +212,10 @@ def second_relative_unit(match: _Match, reference_time: datetime) -> Interval:
 
 
 def relative_day_part(match: _Match, reference_time: datetime) -> Interval:
-    return day_part(match["part"].lower(), unit_range("day", reference_time, _relative_offset(match)))
+    part, offset = match["part"].lower(), _relative_offset(match)
+    if part == "night" and not offset and tense_around(match) < 0:  # "cette nuit il a plu"
+        offset = -1
+    return day_part(part, unit_range("day", reference_time, offset))
 
 
 def relative_weekday(match: _Match, reference_time: datetime) -> Interval:
@@ -246,7 +223,7 @@ def relative_weekday(match: _Match, reference_time: datetime) -> Interval:
     if which == "next":
         return unit_range("day", unit_start("week", reference_time, 1), index)
     if which == "this":
-        return nearest_weekday(index, reference_time, _context_tense(match), include_today=True)
+        return nearest_weekday(index, reference_time, tense_around(match), include_today=True)
     return nearest_weekday(index, reference_time, _relative_offset(match))
 
 
@@ -275,7 +252,7 @@ def season_of_year(match: _Match, reference_time: datetime) -> Interval:
 
 
 def bare_weekday(match: _Match, reference_time: datetime) -> Interval:
-    return nearest_weekday(_weekday_number(match), reference_time, _context_tense(match))
+    return nearest_weekday(_weekday_number(match), reference_time, tense_around(match))
 
 
 def weekday_of_week(match: _Match, reference_time: datetime) -> Interval:
@@ -289,6 +266,36 @@ def day_of_month(match: _Match, reference_time: datetime) -> Interval:
     return unit_range("day", month.replace(day=int(match["day"])))
 
 
+def nearest_day_of_month(match: _Match, reference_time: datetime) -> Interval | None:
+    """Parse "on the 9th": in the past tense the latest begun, in the future the first not over, else the nearest."""
+    day = int(match["day"])
+
+    def in_month(count: int) -> Interval:
+        return unit_range("day", unit_start("month", reference_time, count).replace(day=day))
+
+    return resolve_recurrence(in_month, reference_time, range(-2, 3), tense_of_clause(match))
+
+
+def weekday_of_month(match: _Match, reference_time: datetime) -> Interval | None:
+    """Parse "Monday the 9th": in the nearest month in which the 9th is a Monday, if one is within a year."""
+    day, weekday = int(match["day"]), _weekday_number(match)
+
+    def in_month(count: int) -> Interval:
+        found = unit_range("day", unit_start("month", reference_time, count).replace(day=day))
+        if found.start.weekday() != weekday:
+            raise ValueError(f"{found.start:%Y-%m-%d} is another weekday")
+        return found
+
+    return resolve_recurrence(in_month, reference_time, range(-12, 13), 0)
+
+
+def bare_weekend(match: _Match, reference_time: datetime) -> Interval | None:
+    """Parse "on the weekend": the latest one in the past tense, the coming one in the future, else a habit."""
+    tense = tense_around(match)
+    is_weekend = reference_time.weekday() >= _WEEKDAY_NUMBERS["sat"]
+    return unit_range("weekend", reference_time, -1 if tense < 0 and not is_weekend else 0) if tense else None
+
+
 def other_day(_match: _Match, reference_time: datetime) -> Interval:
     return unit_range("day", reference_time, -7, -1)
 
@@ -298,6 +305,22 @@ def other_day(_match: _Match, reference_time: datetime) -> Interval:
 
 def identity(_match: _Match, inner: Interval, _reference_time: datetime) -> Interval:
     return inner
+
+
+def day_on_weekday(match: _Match, inner: Interval, reference_time: datetime) -> Interval:
+    """Parse "Monday, 9 March": in the year, of those around, in which that day is a Monday; a stated year stays."""
+    if inner.end - inner.start > timedelta(days=1) or _FOUR_DIGITS.search(match.string[match.end() :][:24]):
+        return inner
+    this_year = reference_time.year
+    days = (_in_year(inner, year) for year in (inner.start.year, *range(this_year - 1, this_year + 2)))
+    return next((day for day in days if day and day.start.weekday() == _weekday_number(match)), inner)
+
+
+def _in_year(day: Interval, year: int) -> Interval | None:
+    try:
+        return unit_range("day", day.start.replace(year=year))
+    except ValueError:  # February 29
+        return None
 
 
 def since(_match: _Match, inner: Interval, reference_time: datetime) -> Interval:

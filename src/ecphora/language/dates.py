@@ -1,22 +1,23 @@
-"""Finds the time intervals that a text mentions, by a grammar of about sixty rules for English, Chinese and Japanese.
+"""Finds the time intervals that a text mentions, by a grammar of about seventy rules for English.
 
 Not covered: holidays, times of day beyond morning, afternoon, evening and night, and phrases that only their context
 dates ("the next day", "two days later").
 
 Conventions: intervals, not points. Days run from midnight to midnight, weeks from Monday, a weekend is Saturday and
 Sunday, "two weeks ago" is the calendar week two before this one. "Last Saturday" is the one before today, "next
-Saturday" the one in the coming calendar week. A bare weekday, "in July" or "May 3" is past if its sentence has a word
-of the past, future if it has one of the future; if it has none, the surrounding text decides; else a weekday is the
-next one, a month or a day the nearest. "Last summer" is the latest that is over; seasons are northern and consist of
-months, the winter of 2022 ends in February 2023. Early, mid and late are thirds. 5/3/2024 is May 3 unless it cannot be;
-3.5.2024 is too. An open end lies a day inside the calendar's, so that any change of time zone succeeds. "May", "March"
-and short names count only where the words around them make them dates. Chinese and Japanese are first rewritten by
-``dates_cjk``; the meaning of a phrase is in ``date_semantics``. All arithmetic is on the wall clock of
+Saturday" the one in the coming calendar week. "In July" or "May 3" is past if its clause has a word of the past,
+future if it has one of the future, past in a question that is not in the present tense, else the nearest, where time
+that has passed counts twice. A bare weekday is past or future by its sentence, else by the surrounding text, else the
+next one. "Last summer" is the latest that is over; seasons are northern and consist of months, the winter of 2022
+ends in February 2023. Early, mid and late are thirds. 5/3/2024 is May 3 unless it cannot be; 3.5.2024 is too. An open
+end lies a day inside the calendar's, so that any change of time zone succeeds. "May", "March" and short names count
+only where the words around them make them dates. Other languages are first rewritten by ``dates_cjk`` and
+``dates_european``; the meaning of a phrase is in ``date_semantics``. All arithmetic is on the wall clock of
 ``reference_time``'s zone.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
@@ -24,7 +25,11 @@ from ..lazy_pattern import lazy_pattern
 from ..model import Interval
 from . import date_semantics as mean
 from .calendar_arithmetic import day_part
-from .dates_cjk import dates_to_english
+from .dates_cjk import has_cjk, rewrite_cjk
+from .dates_english import ENGLISH_RULES, ORDINAL_DAY, ORDINAL_WORDS
+from .dates_european import ALL_HINTS, EUROPEAN_RULES, HINTS
+from .european_languages import european_language, word_set, words_of
+from .rewriting import Rewriting
 
 _Match = re.Match[str]
 _Leaf = Callable[[_Match, datetime], Interval | None]
@@ -57,11 +62,12 @@ _SPACE = r"(?:[\s\xa0]{1,3})"
 _ORDINAL_SUFFIX = "(?:st|nd|rd|th)?"
 _NOT_COUNT = (
     r"(?!\w|[.,:/]\d|%|,? \d{5}| (?:people|persons|men|women|kids|children|words|steps|dollars|euros|pounds|bucks|"
-    r"miles|meters|metres|feet|km|kg|times|hours|minutes|seconds|days|weeks|months|years|pages|points|users|items|copies|cups|"
-    r"bc|bce)\b)"
+    r"miles|meters|metres|feet|km|kg|times|hours|minutes|seconds|days|weeks|months|years|pages|points|users|items|"
+    r"copies|cups|bc|bce)\b)"
 )
 _MONTH_NAME = (
-    "(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    "(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    "oct(?:ober)?|"
     r"nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
 _NOT_VERB = r"(?!(?-i:may|march|mar)\b(?!(?: \d{1,2}(?:st|nd|rd|th|,? \d{4})| \d{4})))"
@@ -73,11 +79,20 @@ _SEASON = "(?P<season>spring|summer|autumn|fall|winter)"
 _DAY_PART = "(?P<part>morning|afternoon|evening|night)"
 _YEAR = rf"(?P<year>\d{{4}}|['’]\d\d){_NOT_COUNT}"
 _ITS_YEAR = rf"(?:,? ?(?:of |in )?(?:{_YEAR}|(?P<rel>last|this|next|two) year(?:s (?P<far>ago|from now))?\b))"
-_DAY = rf"(?P<day>\d{{1,2}}){_ORDINAL_SUFFIX}(?: ?(?:-|–|to) ?(?P<until>\d{{1,2}}){_ORDINAL_SUFFIX}(?!\d))?"
+_DAY = (
+    rf"(?P<day>\d{{1,2}}){_ORDINAL_SUFFIX}(?:(?: ?(?:-|–|to|until|till|through) ?|(?<=between\s\d) and "
+    rf"|(?<=between\s\d\d) and )(?:the )?(?P<until>\d{{1,2}}){_ORDINAL_SUFFIX}(?!\d))?"
+)
 _NUMERAL = rf"(?:\d{{1,6}}|(?:a )?couple(?: of)?|(?:a )?few|several|(?:{'|'.join(mean.NUMBER_VALUES)})\b)"
 _COUNT = rf"(?P<low>{_NUMERAL})(?: ?(?:-|–| to | or ) ?(?P<high>{_NUMERAL}))?"
 _UNIT = "(?P<unit>minute|hour|day|night|weekend|week|fortnight|month|year|decade)"
 _RELATIVE_WORD = "(?P<which>last|previous|this past|this last|past|this coming|this|current|next|coming|upcoming)"
+
+
+_NOT_NOUN = (
+    r"(?=\s*(?:[.,;:!?)–—]|$)|\s+(?:i|we|you|he|she|they|it|and|or|but|with|at|in|for|because|when|before|after|to|"
+    r"was|were|is|did|my|our|his|her|their|by|as|so|if|about|from|there|went|had)\b)"
+)
 
 
 def _rule(
@@ -90,6 +105,7 @@ def _rule(
 
 
 _COUNT_RULES = (
+    _rule(rf"{_COUNT} (?P<unit>day|week|fortnight|month|year)s? ago (?:today|to the day)\b", mean.ago_today),
     _rule(rf"{_COUNT} {_UNIT}s? ago\b", mean.ago),
     _rule(rf"{_COUNT} {_UNIT}s? (?:from (?:now|today)|hence)\b", mean.from_now),
     _rule(rf"{_COUNT} {_UNIT}s? (?P<side>before|after) ", modifier=mean.offset_from),
@@ -113,9 +129,13 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
             r"(?P<zone>z|[+-]\d\d:?\d\d)?(?![\d:])",
             mean.instant,
         ),
-        _rule(r"(?P<year>\d{4})(?P<cut>[-/])(?P<month>\d\d?)(?P=cut)(?P<day>\d\d?)(?!\d|[/-]\d)", mean.calendar_date),
+        _rule(r"(?P<year>\d{4})(?P<cut>[-/.])(?P<month>\d\d?)(?P=cut)(?P<day>\d\d?)(?!\d|[/.-]\d)", mean.calendar_date),
         _rule(r"(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>\d{4}|\d\d)(?![\d/])", mean.calendar_date),
         _rule(r"(?P<day>\d\d?)\.(?P<month>\d\d?)\.(?P<year>\d{4})(?!\d|\.\d)", mean.calendar_date),
+        _rule(r"(?P<day>\d\d)\.(?P<month>\d\d)\.(?P<year>\d\d)(?!\d|\.\d)", mean.calendar_date),
+        _rule(
+            rf"(?<=on\sthe\s)(?P<day>\d\d?)(?:st|nd|rd|th)(?: of the month\b|{_NOT_NOUN})", mean.nearest_day_of_month
+        ),
         _rule(rf"{_DAY}(?: of)? {_MONTH}{_ITS_YEAR}?", mean.calendar_date),
         _rule(rf"(?P<day>\d\d?){_ORDINAL_SUFFIX} of {_RELATIVE_WORD} month\b", mean.day_of_month),
         _rule(r"(?P<decade>\d{3}0)['’]?s\b", mean.decade),
@@ -143,7 +163,10 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         _rule(rf"{_WEEKDAY},? (?:of |in )?{_RELATIVE_WORD} week\b", mean.weekday_of_week),
         _rule(rf"{_WEEKDAY},? (?P<which>){_COUNT} weeks? (?P<side>ago|from now)\b", mean.weekday_of_week),
         _rule(rf"{_WEEKDAY} (?P<side>before|after) ", modifier=mean.adjacent_weekday),
-        _rule(rf"{_WEEKDAY},? (?=(?:the )?\d|{_MONTH_NAME.replace('?P<month>', '?:')} \d)", modifier=mean.identity),
+        _rule(
+            rf"{_WEEKDAY},? (?=(?:the )?\d|{_MONTH_NAME.replace('?P<month>', '?:')} \d)", modifier=mean.day_on_weekday
+        ),
+        _rule(rf"{_WEEKDAY},? (?:the )?(?P<day>\d\d?)(?:st|nd|rd|th)\b(?! (?:century|floor))", mean.weekday_of_month),
         _rule(rf"{_WEEKDAY}(?!\w)", mean.bare_weekday, needs_preposition=True),
         _rule(rf"(?P<weekday>(?=(?-i:[MTWFS])){_WEEKDAY_FULL})\b(?! school)", mean.bare_weekday),
     ),
@@ -158,6 +181,7 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         _rule(rf"year {_YEAR}", mean.calendar_year),
         _rule(r"(?:month|year|week) of ", modifier=mean.identity),
         _rule(r"(?<=the\s)other day\b", mean.other_day),
+        _rule(r"(?<=(?:on|at|er)\sthe\s)(?P<unit>weekend)\b(?! (?:of|before|after|that|when)\b)", mean.bare_weekend),
     ),
     "third": (
         _rule(
@@ -206,31 +230,77 @@ _START = lazy_pattern(
     rf"(?:(?<=the\s)(?=['’]?\d)|(?=\d{{1,6}}(?:[-–/.'’a-z]|{_SPACE}[a-z–-])))(?P<digit>['’]?\d)",
     re.IGNORECASE | re.ASCII,
 )
-_HINT = lazy_pattern(
-    r"\d|\b(?:yesterday|today|tomorrow|tonight|days?|nights?|week(?:end)?s?|fortnights?|months?|years?|quarter|decades?|"
-    r"century|morning|afternoon|evening|hours?|minutes?|spring|summer|autumn|fall|winter|[a-z]{3,5}ties|"
-    rf"{_START_WORDS['month']}|{_WEEKDAY_FULL}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b",
-    re.ASCII,
+_HINTS = word_set(
+    "yesterday today tomorrow tonight day days night nights week weeks weekend weekends fortnight fortnights month "
+    "months year years quarter decade decades century morning afternoon evening hour hours minute minutes spring "
+    "summer autumn fall winter twenties thirties forties fifties sixties seventies eighties nineties january february "
+    "march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct "
+    "nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
 )
+"""The words without which an English text names no time, unless it has a digit."""
+_DIGIT = lazy_pattern(r"\d")
 _DAY_PART_AFTER = _rule(rf" (?:in the |at )?{_DAY_PART}\b").pattern
 _RANGE_JOIN = _rule(r"(?P<tight> ?(?:[-–~〜～到至]|から) ?)| (?P<word>to|until|till|through|and) ").pattern
 _FOUR_DIGITS = lazy_pattern(r"\d{4}")
 
 
+class TimeSpan(NamedTuple):
+    """A time that a text mentions, with the start and the end of its phrase in the text."""
+
+    start: int
+    end: int
+    interval: Interval
+
+
 def time_mentions(text: str, reference_time: datetime) -> tuple[Interval, ...]:
     """The time intervals that a text mentions, each once, in order of appearance, relative to ``reference_time``."""
-    if not text.isascii():
-        text = dates_to_english(text)
-    if not _HINT.search(text.lower()):
+    rewriting = _english_dates(text)
+    found = _find_dates(rewriting.text, reference_time) if rewriting else ()
+    return tuple(dict.fromkeys(date.interval for date in found))
+
+
+def time_spans(text: str, reference_time: datetime) -> tuple[TimeSpan, ...]:
+    """The phrases of time in a text and their intervals, in order of appearance."""
+    rewriting = _english_dates(text)
+    if not rewriting:
         return ()
-    spans: dict[Interval, None] = {}
+    return tuple(
+        TimeSpan(*_trim(text, *rewriting.original_span(date.start, date.end)), date.interval)
+        for date in _find_dates(rewriting.text, reference_time)
+    )
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    part = text[start:end]
+    return end - len(part.lstrip()), start + len(part.rstrip(" .,"))
+
+
+def _english_dates(text: str) -> Rewriting | None:
+    """The text with its phrases of time in English; None if it has none."""
+    words, has_digit = words_of(text), _DIGIT.search(text) is not None
+    rewriting = Rewriting(text)
+    if not text.isascii() and has_cjk(text):
+        rewrite_cjk(rewriting)
+    is_other = not words.isdisjoint(ALL_HINTS)
+    if has_digit or is_other:
+        language = european_language(
+            words, [language for language in HINTS if words & HINTS[language]] if is_other else ()
+        )
+        if language in HINTS and (has_digit or words & HINTS[language]):
+            EUROPEAN_RULES[language].apply(rewriting)
+    if not rewriting.is_changed and not words.isdisjoint(ORDINAL_WORDS) and ORDINAL_DAY.search(text):
+        rewriting.apply(ENGLISH_RULES)
+    return rewriting if has_digit or rewriting.is_changed or not words.isdisjoint(_HINTS) else None
+
+
+def _find_dates(text: str, reference_time: datetime) -> Iterator[TimeSpan]:
+    """The dates of an English text."""
     at = 0
     while start := _START.search(text, at):
         found = _parse_range(text, start, reference_time)
         at = found.end if found else start.end()
         if found and found.interval:
-            spans[found.interval] = None
-    return tuple(spans)
+            yield TimeSpan(start.start(), found.end, found.interval)
 
 
 def _parse_range(text: str, start: _Match, reference_time: datetime) -> _ParseResult | None:
@@ -248,21 +318,35 @@ def _parse_range(text: str, start: _Match, reference_time: datetime) -> _ParseRe
         if (
             last
             and last.interval
-            and (joined := _join_range(first_text, found.interval, last.interval, reference_time))
+            and (
+                joined := _join_range(
+                    first_text, text[join.end() : last.end], found.interval, last.interval, reference_time
+                )
+            )
         ):
             return _ParseResult(joined, last.end)
     return None if opener in {"from", "between"} else found
 
 
-def _join_range(near: str, first: Interval, last: Interval, reference_time: datetime) -> Interval | None:
-    """The range of two dates; a first one without a year takes the last one's, or the year before if it were later."""
-    if not _FOUR_DIGITS.search(near):
-        for year in (last.start.year, last.start.year - 1):
-            dated = _parse_date_at(f"{near} {year:04}", 0, reference_time)
-            if dated and dated.interval and dated.interval.start < last.end:
-                first = dated.interval
-                break
+def _join_range(
+    first_text: str, last_text: str, first: Interval, last: Interval, reference_time: datetime
+) -> Interval | None:
+    """The range of two dates; one without a year takes the other's, or the year that puts them in order."""
+    first_year, last_year = (_FOUR_DIGITS.search(text) is not None for text in (first_text, last_text))
+    if not first_year:
+        years = (last.start.year, last.start.year - 1)
+        dated = (_in_year(first_text, year, reference_time) for year in years)
+        first = next((span for span in dated if span and span.start < last.end), first)
+    elif not last_year:
+        years = (first.start.year, first.start.year + 1)
+        dated = (_in_year(last_text, year, reference_time) for year in years)
+        last = next((span for span in dated if span and first.start < span.end), last)
     return Interval(first.start, last.end) if first.start < last.end else None
+
+
+def _in_year(text: str, year: int, reference_time: datetime) -> Interval | None:
+    dated = _parse_date_at(f"{text.strip()} {year:04}", 0, reference_time)
+    return dated.interval if dated else None
 
 
 def _parse_date_at(text: str, at: int, reference_time: datetime, depth: int = 1) -> _ParseResult | None:

@@ -8,11 +8,9 @@ date. 日 and 月 in other words (日本, 个月) are distinguished by the chara
 """
 
 import re
-from collections.abc import Callable
 
 from ..lazy_pattern import lazy_pattern
-
-_Rewrite = Callable[[re.Match[str]], str]
+from .rewriting import RewriteRule, Rewriting
 
 _NUMBER = "(?:[0-9０-９]{1,4}|[〇零一二三四五六七八九十百两兩]{1,5})"
 _DIGITS = {digit: value for value, digit in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
@@ -33,15 +31,26 @@ _THIRDS = {
     "下": "late",
     "底": "late",
     "末": "late",
+    "終": "late",
 }
 _OFFSETS = {"上上": -2, "先々": -2, "上": -1, "先": -1, "这": 0, "這": 0, "本": 0, "今": 0}
 _OFFSETS |= {"下": 1, "来": 1, "來": 1, "下下": 2, "再来": 2}
 _YEARS = {"一昨年": -2, "前年": -2, "おととし": -2, "去年": -1, "昨年": -1, "今年": 0, "本年": 0}
 _YEARS |= {"明年": 1, "来年": 1, "來年": 1, "后年": 2, "後年": 2, "再来年": 2}
-_DAYS = {
+_DAY_NAMES = {
     "大前天": "3 days ago",
     "前天": "2 days ago",
     "一昨日": "2 days ago",
+    "きょう": "today",
+    "きのう": "yesterday",
+    "あした": "tomorrow",
+    "ゆうべ": "last night",
+    "前几天": "the other day",
+    "前幾天": "the other day",
+    "前些天": "the other day",
+    "先日": "the other day",
+    "この間": "the other day",
+    "このあいだ": "the other day",
     "おととい": "2 days ago",
     "昨天": "yesterday",
     "昨日": "yesterday",
@@ -142,6 +151,22 @@ def _date(match: re.Match[str]) -> str:
     return f" {side}{'' if day or side else 'in '}{_MONTHS[month - 1]} {_number(day) if day else ''} {year} "
 
 
+def _days(match: re.Match[str]) -> str:
+    """The English of 5月3日から7日まで or 2025年5月3日-7日."""
+    month, year = _number(match["month"]), _year(match) if "era" in match.groupdict() else ""
+    if not 1 <= month <= 12:
+        return " "
+    return f" {_MONTHS[month - 1]} {_number(match['day'])}-{_number(match['until'])} {year} "
+
+
+def _numeric_day(match: re.Match[str]) -> str:
+    return f" {_MONTHS[int(match['month']) - 1]} {match['day']} "
+
+
+def _day_of_month(match: re.Match[str]) -> str:
+    return f" on the {_number(match['day'])}th of the month "
+
+
 def _month(match: re.Match[str]) -> str:
     month = _relative("month", _OFFSETS[match["which"]])
     if match["day"]:
@@ -169,6 +194,10 @@ def _count(match: re.Match[str]) -> str:
     return f"{count} {'month' if unit.endswith('月') else _UNITS[unit[-2:][0] if unit[0] in '个個' else unit[0]]}s"
 
 
+def _ago_today(match: re.Match[str]) -> str:
+    return f" {_count(match)} ago today "
+
+
 def _ago(match: re.Match[str]) -> str:
     return f" {_count(match)} {'ago' if match['side'].endswith('前') else 'from now'} "
 
@@ -190,41 +219,96 @@ _WEEK = "(?:周|週|星期|礼拜|禮拜)"
 _WEEKDAY = "(?P<day>[一二三四五六日天])(?![个個次天直起些共样樣本川月年])"
 _RELATIVE_ZH = "(?P<which>上上|上|这|這|本|下下|下)[个個]?"
 _RELATIVE_JA = "(?P<which>先々|先|今|再来|来)"
-_THIRD = "(?P<third>上旬|初旬|初め|初|はじめ|中旬|半ば|下旬|底|末)"
+_THIRD = "(?P<third>終わり|上旬|初旬|初め|初|はじめ|中旬|半ば|下旬|底|末)"
 _UNIT = "(?P<unit>天|日|[个個]?星期|[个個]?[礼禮]拜|週間|周|週|[个個かヶカヵケ]月|年|[个個]?小[时時]|時間|分[钟鐘]?)"
 _COUNT_UNIT = rf"(?:(?P<half>半年)|(?:(?<![\d.])(?P<number>{_NUMBER})(?<!\d\d\d\d)|[几幾数數]){_UNIT})"
 _YEAR = (
-    rf"(?:(?P<era>{_alternatives(_ERAS)})(?P<count>元|{_NUMBER})年|(?<!\d)(?P<year>\d{{4}}|[〇零一二三四五六七八九]{{4}})年"
+    rf"(?:(?P<era>{_alternatives(_ERAS)})(?P<count>元|{_NUMBER})年"
+    rf"|(?<!\d)(?P<year>\d{{4}}|[〇零一二三四五六七八九]{{4}}) ?年 ?"
     rf"|(?<![以之目])(?P<then>{_alternatives(_YEARS)})(?![轻輕代龄齡]))"
 )
-_MONTH = rf"(?P<month>{_NUMBER})月份?(?:の?(?:(?P<day>{_NUMBER})[日号號](?:[（(].曜?日?[)）])?|{_THIRD}))?"
+_WEEKDAY_AFTER = (
+    r"(?: ?[（(](?:星期|周|週|礼拜)?.曜?日?[)）]| ?(?:星期|周|週|礼拜|禮拜)[一二三四五六日天]| ?[月火水木金土日]曜日?)?"
+)
+_DAY = rf"(?P<day>{_NUMBER}) ?[日号號]"
+_MONTH_NUMBER = rf"(?P<month>{_NUMBER}) ?月"
+_MONTH = rf"{_MONTH_NUMBER}份?(?: ?の?(?:{_DAY}{_WEEKDAY_AFTER}|{_THIRD}))?"
+_DAYS = (
+    rf"{_MONTH_NUMBER} ?{_DAY}{_WEEKDAY_AFTER} ?(?:から|到|至|[-–~〜～])"
+    rf" ?(?P<until>{_NUMBER}) ?[日号號]{_WEEKDAY_AFTER}(?:まで|为止)?(?![前後后間间])"
+)
 _PREPOSITION = "(?P<side>以[来來前后後降]|之[前后後]|起(?![来來])|[前后後](?![半期天年])|から(?![^。、\n]{0,16}まで))?"
 
-_RULES: tuple[tuple[re.Pattern[str], _Rewrite], ...] = tuple(
+_DAY_NUMBER = "[12]?\\d|3[01]|[１-９][０-９]?|二?十[一二三四五六七八九]?|三十一?|[二三四五六七八九]"
+_OVER_TEN = "二?十[一二三四五六七八九]|[二三]十|三十一"
+_NOT_BEFORE_DAY = r"\d月第每毎个個.〇零一二三四五六七八九十百"
+_NUMBERED = "线線楼房码碼选選店公机機门門路室院床车車种馆仓电商志桌球员位厅台柜地的母"
+"""What a number with 号 is the number of, if it is no day."""
+
+_RULES: tuple[RewriteRule, ...] = tuple(
     (lazy_pattern(pattern), write)
     for pattern, write in (
         (rf"(?<!\d)(?:二十世[纪紀])?(?P<number>{_NUMBER})年代", _decade),
+        (rf"{_YEAR}の?{_DAYS}", _days),
+        (rf"(?<![\d.每毎]){_DAYS}", _days),
         (rf"{_YEAR}の?{_MONTH}{_PREPOSITION}", _date),
         (rf"{_YEAR}の?(?P<season>[春夏秋冬])[天季]?(?![节節]){_PREPOSITION}", _date),
-        (rf"{_YEAR}(?:年?{_THIRD})?{_PREPOSITION}", _date),
+        (rf"{_YEAR}(?:[年の]?{_THIRD})?{_PREPOSITION}", _date),
+        (
+            rf"(?:上一?[个個]|前の){_MONTH_NUMBER}份?(?![日个個])",
+            lambda match: (
+                f" last {_MONTHS[_number(match['month']) - 1]} " if 1 <= _number(match["month"]) <= 12 else " "
+            ),
+        ),
         (rf"(?<![\d.每毎]){_MONTH}{_PREPOSITION}", _date),
         (rf"(?<!以){_RELATIVE_ZH}月(?:の?(?:(?P<day>{_NUMBER})[日号號]|{_THIRD}))?", _month),
         (rf"{_RELATIVE_JA}月(?:の?(?:(?P<day>{_NUMBER})[日号號]|{_THIRD}))?", _month),
         (rf"{_RELATIVE_ZH}{_WEEK}(?:{_WEEKDAY}|(?P<end>末))?", _week),
-        (rf"{_RELATIVE_JA}[週周](?:の?(?P<day>[月火水木金土日])曜日?|(?P<end>末))?", _week),
+        (rf"{_RELATIVE_JA}[週周](?:の?(?P<day>[月火水木金土日])曜日?|の?(?P<end>週?末))?", _week),
+        (rf"(?:ちょうど|刚好|正好){_COUNT_UNIT}[之以]?前(?!半)", _ago_today),
+        (rf"{_COUNT_UNIT}[之以]?前[的の](?:今天|今日)", _ago_today),
         (rf"{_COUNT_UNIT}(?P<side>[之以]?[前后後])(?!半)", _ago),
         (rf"(?P<side>过去|過去|最近|ここ|未来|今後|接下来)[的の]?{_COUNT_UNIT}間?", _rolling),
-        (rf"(?<![以之目])(?P<day>{_alternatives(_DAYS)})(?!气|氣)", lambda match: f" {_DAYS[match['day']]} "),
+        (
+            rf"(?<![以之目])(?P<day>{_alternatives(_DAY_NAMES)})(?!气|氣|だい|とう|いく|(?<=この間)[、にはの]|(?<=このあいだ)[、にはの])",
+            lambda match: f" {_DAY_NAMES[match['day']]} ",
+        ),
+        (r"この前の(?P<day>[月火水木金土日])曜日?", lambda match: f" last {_WEEKDAYS[match['day']]} "),
+        (
+            (
+                r"(?<![\d/])(?P<month>1[0-2]|0?[1-9])/(?P<day>3[01]|[12]\d|0?[1-9])"
+                r"(?=[にはがも那这]|[（(][月火水木金土日一二三四五六])"
+            ),
+            _numeric_day,
+        ),
+        (rf"(?<![{_NOT_BEFORE_DAY}・])(?P<day>{_DAY_NUMBER})日(?=に(?![0-9一二三四五六七八九十]))", _day_of_month),
+        (rf"(?<![{_NOT_BEFORE_DAY}・])(?P<day>[12]?\d|3[01]|{_OVER_TEN})日(?=[はがも])", _day_of_month),
         (rf"(?<![每毎一两二三四五六七八九十\d个個]){_WEEK}{_WEEKDAY}", _weekday),
         (r"(?<!毎週)(?<!毎週の)(?P<day>[月火水木金土日])曜日?", _weekday),
         (rf"(?<=[a-z0-9 ] )の?(?P<part>{_alternatives(_DAY_PARTS)})", lambda match: f"{_DAY_PARTS[match['part']]} "),
     )
 )
+_CHINESE_RULES: tuple[RewriteRule, ...] = (
+    (
+        lazy_pattern(
+            rf"(?<![{_NOT_BEFORE_DAY}a-z])(?P<day>[12]?\d|3[01]|{_OVER_TEN}|(?<=[我你他她们在到于是])[三四五六七八九十])[号號](?![{_NUMBERED}])"
+        ),
+        _day_of_month,
+    ),
+)
+"""Rules for texts without kana: 15号 is a day in Chinese and a number in Japanese."""
+_KANA = lazy_pattern("[\u3041-\u30fa]")
 _CJK = lazy_pattern("[\u3041-\u9fff]")
 
 
-def dates_to_english(text: str) -> str:
-    """Replace every Chinese or Japanese date in a text by its English form."""
-    for pattern, write in _RULES if _CJK.search(text) else ():
-        text = pattern.sub(write, text)
-    return text
+def rewrite_cjk(rewriting: Rewriting) -> None:
+    """Rewrite every Chinese or Japanese date of a text."""
+    is_chinese = _KANA.search(rewriting.text) is None
+    rewriting.apply(_RULES)
+    if is_chinese:
+        rewriting.apply(_CHINESE_RULES)
+
+
+def has_cjk(text: str) -> bool:
+    """Whether a text has a Chinese or Japanese character."""
+    return _CJK.search(text) is not None

@@ -66,7 +66,14 @@ def graph_differences(a: Graph, b: Graph) -> list[str]:
     """Describe the differences between two graphs, column by column and row by row; empty if they are equal."""
     found = [] if a.revision == b.revision else [f"revision: {a.revision} != {b.revision}"]
     tables = (
-        "nodes", "terms", "identifiers", "time_mentions", "vector_rows", "english_vector_rows", "edges", "accesses"
+        "nodes",
+        "terms",
+        "identifiers",
+        "time_mentions",
+        "vector_rows",
+        "english_vector_rows",
+        "edges",
+        "accesses",
     )
     for table in tables:
         ours, theirs = getattr(a, table), getattr(b, table)

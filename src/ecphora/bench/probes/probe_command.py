@@ -18,7 +18,6 @@ from ..command_options import (
     embedder_option,
     progress_bar,
 )
-from ..recall.recall_run import READING_MS
 from .loading import load_maker
 from .mcp_host import STRATEGY, can_host, run_hosted
 from .probe import Form, Half, Kind, Probe, spread
@@ -77,10 +76,8 @@ LEGEND = (
 )
 @click.option(
     "--reading-ms",
-    type=click.FloatRange(min=0),
-    default=READING_MS,
-    show_default="an hour",
-    help="Milliseconds that reading may take in a recall.",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Milliseconds that reading may take in a recall.  [default: no limit]",
 )
 @click.option(
     "--host", "use_host", is_flag=True, help="Ask the probes of form mcp through `ecphora mcp`, a process a world."
@@ -150,7 +147,7 @@ def _ask(
     strategy_names: Sequence[str],
     by: str | None,
     reading: str,
-    reading_ms: float,
+    reading_ms: float | None,
     show_misses: bool,
     json_target: str | None,
     embedder: str | None,
@@ -162,7 +159,7 @@ def _ask(
     bench = BenchOptions(Path(), None, json_target, limit, embedder)
     words |= {"--strategy": strategy_names, "--by": [by] if by else []}
     words |= {"--reading": [reading] if reading != Reading.AUTO else []}
-    words |= {"--reading-ms": [f"{reading_ms:g}"] if reading_ms != READING_MS else []}
+    words |= {"--reading-ms": [] if reading_ms is None else [f"{reading_ms:g}"]}
     command = bench.command_line("probes", words).replace(" --data DATA", "") + (" --host" if use_host else "")
     with bench.open_run(command) as (caching_embedder, out, write):
         with progress_bar("probes", count_steps(probes, some)) as tick:

@@ -11,7 +11,7 @@ from ...memory import Memory
 from ...model import Episode, Evidence, Reading
 from ...ports import Strategy
 from ..embedding_cache import CachingEmbedder
-from ..recall.recall_run import READING_MS, Tick, group_by_memory
+from ..recall.recall_run import Tick, group_by_memory
 from .probe import Form, Probe, ProbeMemory, worlds
 
 HITS = 10
@@ -54,7 +54,7 @@ def run(
     tick: Tick = lambda _steps: None,
     *,
     reading: Reading = Reading.AUTO,
-    reading_ms: float = READING_MS,
+    reading_ms: float | None = None,
 ) -> Iterator[ProbeResult]:
     """Ask every probe by every strategy; ``reading`` and ``reading_ms`` are those of ``Memory.recall``."""
     for some in worlds(probes).values():
