@@ -25,11 +25,11 @@ OTHER_LANGUAGES = {
     "Dutch": "Waar zijn de sleutels?|Hoeveel kost het?",
     "Finnish": "Missä avaimet ovat?|Milloin?",
     "French": "Où sont les clés ?|J’arrive demain|qu'en dit Léa",
-    "German": "Wo wohnt Petra?|Danke!|NÄCHSTE WOCHE NICHT",
+    "German": "Wo wohnt Petra?|fällig|Danke!|NÄCHSTE WOCHE NICHT",
     "Greek": "Πού είναι τα κλειδιά;",
     "Hungarian": "Hol van a kulcs?|Miért nem?",
     "Indonesian": "Di mana kuncinya?|Saya tidak tahu.",
-    "Italian": "Dove sono le chiavi?|Quanti?",
+    "Italian": "Dove sono le chiavi?|Quanti?|l’acqua",
     "Japanese": "鍵はどこ？|Dockerで動かない",
     "Korean": "열쇠는 어디에 있어요?",
     "Polish": "Gdzie są klucze?|Co robi Ola?",
@@ -57,6 +57,7 @@ Ludwig van der Berg
 Los Angeles
 Ben Carson
 FA 1936
+E. Gluck
 git push origin main
 ls -la /home/de
 https://example.de/der/die/das
@@ -88,6 +89,8 @@ def test_a_text_without_evidence_counts_as_english(text: str) -> None:
         ("Hola! Necesito el ticket PAY-1482 hoy", False),
         ("The Japanese word 改善 means improvement", True),
         ("server が落ちたので再起動した", False),
+        ("hestia's sobre", True),
+        ("OK. Dove sono?", False),
         ("Who painted Das Eismeer?", True),
         ("Ich habe das Feature heute deployed, it works", False),
     ],
