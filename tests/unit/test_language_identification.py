@@ -78,7 +78,7 @@ def test_other_languages_are_not_english(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", *UNDECIDABLE.strip().splitlines()])
-def test_a_text_without_evidence_counts_as_english(text: str) -> None:
+def test_text_without_evidence_counts_as_english(text: str) -> None:
     assert is_english(text)
 
 
@@ -90,26 +90,26 @@ def test_a_text_without_evidence_counts_as_english(text: str) -> None:
         ("The Japanese word 改善 means improvement", True),
         ("server が落ちたので再起動した", False),
         ("hestia's sobre", True),
-        ("OK. Dove sono?", False),
+        ("Iran. Dove?", False),
         ("Who painted Das Eismeer?", True),
         ("Ich habe das Feature heute deployed, it works", False),
     ],
 )
-def test_a_mixed_text_is_in_the_language_of_most_of_its_words(text: str, expected: bool) -> None:
+def test_mixed_text_is_in_the_language_of_most_of_its_words(text: str, expected: bool) -> None:
     assert is_english(text) is expected
 
 
-def test_the_form_of_accents_does_not_matter() -> None:
+def test_form_of_accents_does_not_matter() -> None:
     assert not is_english("Proc\u030c?")
 
 
-def test_a_long_text_is_read_from_its_beginning() -> None:
+def test_long_text_is_read_from_its_beginning() -> None:
     german = "Das ist nicht gut. "
     assert is_english("This is what we said. " * (MAX_CHARS // 20) + german * 1000)
     assert not is_english(german * (MAX_CHARS // 18) + "This is what we said. " * 1000)
 
 
-def test_no_frequent_word_is_unreachable() -> None:
+def test_frequent_words_are_in_small_letters() -> None:
     words = {word for texts in (ENGLISH_WORDS, *OTHER_WORDS.values()) for word in texts.split()}
     assert all(word == word.lower() for word in words)
 
