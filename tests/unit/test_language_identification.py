@@ -90,7 +90,7 @@ def test_text_without_evidence_counts_as_english(text: str) -> None:
         ("The Japanese word 改善 means improvement", True),
         ("server が落ちたので再起動した", False),
         ("hestia's sobre", True),
-        ("Iran. Dove?", False),
+        ("Iran. Quanti?", False),
         ("Who painted Das Eismeer?", True),
         ("Ich habe das Feature heute deployed, it works", False),
     ],
