@@ -50,8 +50,10 @@ _PAPERS = {
 }
 _BASELINES = {
     "dense": "baselines.Dense",
+    "dense-english": "baselines.DenseEnglish",
     "bm25": "baselines.Bm25",
     "rrf": "baselines.Rrf",
+    "simple": "baselines.Simple",
     "recency": "baselines.Recency",
 }
 _RETENTION = {

@@ -1,13 +1,14 @@
-"""Baselines on the same nodes and vectors: dense, BM25, their reciprocal rank fusion, recency."""
+"""Baselines on the same nodes and vectors: dense, BM25, their reciprocal rank fusion, dense and reader, recency."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ..graph import Graph
-from ..model import Mask, Query, Scores
-from ..ports import Activation
-from ..stages.retrieval import bm25, dense, filters, fusion
+from ..model import PRIOR, Mask, Query, Scores
+from ..ports import ActivateCandidates, Activation, RowReader
+from ..stages.retrieval import bm25, dense, filters, fusion, top_k
 
 
 def _mask_ineligible(scores: Scores, eligible: Mask) -> Scores:
@@ -25,6 +26,20 @@ class Dense:
         eligible = filters.eligible(graph, query)
         scores = _mask_ineligible(dense.cosine(graph, query), eligible)
         confidence = dense.confidence(scores, query)
+        return Activation(scores, {"dense similarity": scores}, confidence=confidence, eligible=eligible)
+
+
+@dataclass(frozen=True, slots=True)
+class DenseEnglish:
+    """Cosine of the query's English vector with that of each memory; nothing for a query without one."""
+
+    name: str = "dense-english"
+
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        """Score every memory that has an English vector; confidence is the best cosine."""
+        eligible = filters.eligible(graph, query)
+        scores = _mask_ineligible(dense.cosine_with(graph, query.english_vector, use_english=True), eligible)
+        confidence = min(1.0, float(scores.max(initial=0.0)))  # the query's similarity floor is of the other vectors
         return Activation(scores, {"dense similarity": scores}, confidence=confidence, eligible=eligible)
 
 
@@ -68,6 +83,71 @@ class Rrf:
         scores = np.add(contributions["dense similarity"], contributions["bm25"])
         confidence = dense.confidence(dense_scores, query)
         return Activation(scores, contributions, confidence=confidence, eligible=eligible)
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """z + ``reading_weight`` r for the best ``max_candidates`` memories by z; the others rank behind them, by z.
+
+    z is the cosine of the query with a memory, as a z-score over the scope's episodes. If the query has an English
+    vector, memories that have one are compared by it, and z-scores are taken of these and of the others separately. r
+    is the log-odds that the reader's first model gives a memory; it is asked even if there is no doubt. A memory that
+    was not read counts as the worst that was.
+    """
+
+    max_candidates: int = 24
+    reading_weight: float = 0.25
+    name: str = "simple"
+
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        """Score every memory that has a vector, by z alone."""
+        return self.find_candidates(query, graph)(None)
+
+    def find_candidates(self, query: Query, graph: Graph, /) -> ActivateCandidates:
+        """Compute z. What is returned has the best by z read and scores every memory that has a vector."""
+        eligible = filters.eligible(graph, query)
+        zscores, has_vector = _cosine_zscores(graph, query)
+        confidence = dense.confidence(_mask_ineligible(dense.cosine(graph, query), eligible), query)
+        return partial(self._activate, zscores, eligible & has_vector, eligible, confidence)
+
+    def _activate(
+        self, zscores: Scores, active: Mask, eligible: Mask, confidence: float, read: RowReader | None
+    ) -> Activation:
+        similarity = _mask_ineligible(zscores, active)
+        reading, prior = np.zeros((2, len(active)), np.float32)
+        rows = np.flatnonzero(active)
+        best = rows[top_k.top_k(similarity[rows], self.max_candidates)]
+        if read is not None and len(best):
+            log_odds = read(best, eligible)
+            is_read = np.isfinite(log_odds)
+            if is_read.any():
+                reading[rows] = self.reading_weight * log_odds[is_read].min()
+                reading[best[is_read]] = self.reading_weight * log_odds[is_read]
+        prior[rows] = 1 - (similarity + reading)[rows].min(initial=0.0)  # a score must be positive
+        contributions = {PRIOR: prior, "dense similarity z-score": similarity, "reading": reading}
+        scores = fusion.sum_contributions(contributions)
+        return Activation(scores, contributions, confidence=confidence, eligible=eligible)
+
+
+def _cosine_zscores(graph: Graph, query: Query) -> tuple[Scores, Mask]:
+    """The cosine of the query with each episode as a z-score, as :class:`Simple` says, and which have a vector."""
+    zscores, has_vector = graph.zeros(), np.zeros(len(graph), np.bool_)
+    for vector, use_english in ((query.english_vector, True), (query.vector, False)):
+        if vector is not None:
+            positions = graph.text_vectors(use_english=use_english).positions
+            rows = np.flatnonzero(graph.episodes & (positions >= 0) & ~has_vector)
+            cosines = dense.cosine_with(graph, vector, use_english=use_english)[rows]
+            zscores[rows] = _standardize(cosines)
+            has_vector[rows] = True
+    return zscores, has_vector
+
+
+def _standardize(scores: Scores) -> Scores:
+    """Scores with the mean 0 and the deviation 1; 0 if they do not vary."""
+    deviation = float(scores.std()) if len(scores) else 0.0
+    if deviation < 1e-6:
+        return np.zeros_like(scores)
+    return ((scores - scores.mean()) / deviation).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
