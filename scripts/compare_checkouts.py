@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 STRATEGIES = [
-    *("fused", "synaptic", "synapse", "eisa", "ecphory", "weave", "dense", "bm25", "rrf", "recency"),
+    *("fused", "synaptic", "synapse", "eisa", "ecphory", "weave", "dense", "bm25", "rrf", "simple", "recency"),
     *("synaptic-faithful", "synapse-faithful", "eisa-faithful", "ecphory-faithful", "weave-faithful"),
 ]
 HITS = 30

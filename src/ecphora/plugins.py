@@ -52,7 +52,8 @@ BUILT_IN_NAMES: Mapping[str, frozenset[str]] = MappingProxyType(
         "stores": frozenset({"sqlite", "file"}),
         "strategies": frozenset(
             {
-                *("fused", "dense", "bm25", "rrf", "recency", *_PAPERS, *(f"{name}-faithful" for name in _PAPERS)),
+                *("fused", "dense", "dense-english", "bm25", "rrf", "simple", "recency"),
+                *(*_PAPERS, *(f"{name}-faithful" for name in _PAPERS)),
                 *("myagent", "myagent-adapted", "memorybank", "memorybank-adapted"),
             }
         ),

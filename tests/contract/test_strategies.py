@@ -5,20 +5,57 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
-from ecphora.ports import Strategy
-from ecphora.strategies import BUILT_IN, FAITHFUL, PAPERS
+from ecphora.model import Mask, Query, Rows, Scores
+from ecphora.ports import Activation, Strategy
+from ecphora.strategies import BUILT_IN, ENGLISH, FAITHFUL, PAPERS
+from ecphora.strategies.baselines import Simple
 from ecphora.testing import StrategyContract, sample_graph, sample_query, sample_question_batch
 
 
 @pytest.mark.parametrize(
-    "strategy", [one for name, one in BUILT_IN.items() if name not in PAPERS], ids=lambda s: s.name
+    "strategy",
+    [*(one for name, one in BUILT_IN.items() if name not in PAPERS), *ENGLISH.values()],
+    ids=lambda s: s.name,
 )
 class TestBuiltIn(StrategyContract):
     pass
 
 
-WITHOUT_FEEDBACK = [strategy for strategy in (*BUILT_IN.values(), *FAITHFUL.values()) if strategy.name != "fused"]
+class RowNumberReader:
+    """A row reader whose log-odds depend on the row; it skips every third."""
+
+    is_mandatory = False
+
+    def __call__(self, rows: Rows, _eligible: Mask, /) -> Scores:
+        return np.where(rows % 3 == 2, np.nan, 5 * np.cos(rows)).astype(np.float32)
+
+    def reread(self, _rows: Rows, _log_odds: Scores, /) -> Scores:
+        raise AssertionError("simple rereads nothing")
+
+    def score_updates(self, _earlier: Rows, _later: Rows, /) -> Scores:
+        raise AssertionError("simple compares nothing")
+
+
+class SimpleWithReader:
+    """``simple`` with a reader."""
+
+    name = "simple with reader"
+
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        return Simple(max_candidates=4).find_candidates(query, graph)(RowNumberReader())
+
+
+class TestSimpleWithReader(StrategyContract):
+    @pytest.fixture
+    def strategy(self) -> Strategy:
+        return SimpleWithReader()
+
+
+WITHOUT_FEEDBACK = [
+    strategy for strategy in (*BUILT_IN.values(), *ENGLISH.values(), *FAITHFUL.values()) if strategy.name != "fused"
+]
 
 
 @pytest.mark.parametrize("strategy", WITHOUT_FEEDBACK, ids=lambda s: s.name)

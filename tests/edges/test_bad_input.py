@@ -229,7 +229,7 @@ def test_recall_rejects_bad_limits(bounds: dict[str, int], memory: Memory) -> No
 
 @pytest.mark.medium
 def test_unknown_strategy_is_rejected(memory: Memory, path: Path) -> None:
-    message = "choose one of fused, synaptic, synapse, eisa, ecphory, weave, dense, bm25, rrf, recency"
+    message = "choose one of fused, synaptic, synapse, eisa, ecphory, weave, dense, bm25, rrf, simple, recency"
     assert_rejected(memory, UnknownName, message, lambda: memory.recall("Porto", strategy="oracle"))
     assert_rejected(memory, UnknownName, message, lambda: Memory(path, strategy="", embedder=HashingEmbedder(16)))
 

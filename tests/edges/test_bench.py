@@ -76,7 +76,19 @@ def run_bench(*words: object, check: bool = True) -> Result:
 
 def test_recall_prints_all_strategies_by_category(data: Path) -> None:
     shown = run_bench("recall", "--data", data).stdout
-    for word in ("village", "answerable", "single", "several", "fused", "dense", "bm25", "rrf", "recency", "AUROC"):
+    for word in (
+        "village",
+        "answerable",
+        "single",
+        "several",
+        "fused",
+        "dense",
+        "bm25",
+        "rrf",
+        "simple",
+        "recency",
+        "AUROC",
+    ):
         assert word in shown
     assert "absent" not in shown
     assert "6 documents in 2 spaces" in shown

@@ -47,7 +47,7 @@ def test_small_run_prints_a_row_for_each_strategy() -> None:
     assert result.exit_code == 0, result.output
     rows = [line.split() for line in result.stdout.splitlines()]
     assert [row[1] for row in rows if row[:1] == ["identifiers"]] == ["fused"]
-    assert {"dense", "bm25", "rrf"} <= {row[0] for row in rows if row}
+    assert {"dense", "bm25", "rrf", "simple"} <= {row[0] for row in rows if row}
 
 
 def test_json_on_stdout_is_clean_and_can_be_read_again(tmp_path: Path) -> None:

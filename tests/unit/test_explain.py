@@ -27,7 +27,19 @@ TALK = (
             speaker="Ana", session="s2", happened_at="2026-05-03", metadata={"k": 1}),
 )  # fmt: skip
 LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))
-STRATEGIES = ("fused", "dense", "bm25", "rrf", "recency", "synapse", "eisa", "ecphory", "weave", "synaptic-faithful")
+STRATEGIES = (
+    "fused",
+    "dense",
+    "bm25",
+    "rrf",
+    "simple",
+    "recency",
+    "synapse",
+    "eisa",
+    "ecphory",
+    "weave",
+    "synaptic-faithful",
+)
 
 
 @pytest.fixture

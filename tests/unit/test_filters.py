@@ -205,7 +205,9 @@ def test_eligible_rows_equal_a_loop_over_nodes(rows: list[Any], fields: dict[str
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("strategy", ["fused", "dense", "bm25", "rrf", "recency", "synapse", "ecphory", "weave"])
+@pytest.mark.parametrize(
+    "strategy", ["fused", "dense", "bm25", "rrf", "simple", "recency", "synapse", "ecphory", "weave"]
+)
 def test_recall_searches_among_what_passes_the_filter(strategy: str, tmp_path: Path) -> None:
     better = [Episode("The boat sank in the river.", id=f"b{n}", metadata={"k": n}) for n in range(40)]
     passing = [

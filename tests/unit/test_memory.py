@@ -341,7 +341,7 @@ def test_forgetting_a_chunk_keeps_the_document(memory: Memory) -> None:
     assert (memory.get("stay") is None) == ("stay" in result.episode_ids)
 
 
-@pytest.mark.parametrize("strategy", ["fused", "dense", "bm25", "rrf", "recency"])
+@pytest.mark.parametrize("strategy", ["fused", "dense", "bm25", "rrf", "simple", "recency"])
 def test_ineligible_memories_change_no_score(strategy: str, tmp_path: Path) -> None:
     earlier = [
         Episode("The heron stands in the river.", id="early", speaker="Ana", session="s", happened_at="2026-01-01"),

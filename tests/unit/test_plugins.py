@@ -201,6 +201,7 @@ def test_reserved_names_are_those_that_are_built_in() -> None:
     assert plugins.BUILT_IN_NAMES.keys() == plugins.GROUPS.keys()
     assert plugins.BUILT_IN_NAMES["strategies"] == {
         *strategies.BUILT_IN,
+        *strategies.ENGLISH,
         *strategies.FAITHFUL,
         *strategies.RETENTION,
     }

@@ -258,8 +258,8 @@ _STRATEGY_OPTIONS = (
     click.option(
         "--strategy",
         metavar="NAME",
-        help="How to remember and recall: fused, dense, bm25, rrf, recency, or a published model: synaptic, synapse, "
-        "eisa, ecphory, weave; or a plug-in.  [env ECPHORA_STRATEGY; default fused]",
+        help="How to remember and recall: fused, dense, bm25, rrf, simple, recency, or a published model: synaptic, "
+        "synapse, eisa, ecphory, weave; or a plug-in.  [env ECPHORA_STRATEGY; default fused]",
     ),
     click.option(
         "--weights",

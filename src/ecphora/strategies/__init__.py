@@ -50,7 +50,6 @@ _PAPERS = {
 }
 _BASELINES = {
     "dense": "baselines.Dense",
-    "dense-english": "baselines.DenseEnglish",
     "bm25": "baselines.Bm25",
     "rrf": "baselines.Rrf",
     "simple": "baselines.Simple",
@@ -69,6 +68,8 @@ FAITHFUL = Catalog({f"{name}-faithful": f"{name}.FAITHFUL" for name in _PAPERS})
 """The five models as published, for comparison with their papers."""
 RETENTION = Catalog(_RETENTION)
 """The baselines of SynapticRAG's paper, for comparison with it."""
+ENGLISH = Catalog({"dense-english": "baselines.DenseEnglish"})
+"""Dense similarity of the English vectors, to compare models; without a second embedder it finds nothing."""
 BASELINES = Catalog(_BASELINES)
 """The baselines that every strategy must beat."""
 BUILT_IN = Catalog({"fused": "fused.Fused", **_PAPERS, **_BASELINES})
@@ -76,7 +77,7 @@ BUILT_IN = Catalog({"fused": "fused.Fused", **_PAPERS, **_BASELINES})
 
 
 def strategy_names() -> list[str]:
-    """The names of all strategies, those of plug-ins included, without those for comparison with a paper."""
+    """The names of all strategies, those of plug-ins included, without those for comparison with a paper or model."""
     return [
         *BUILT_IN,
         *dict.fromkeys(plugin.name for plugin in plugins.list_plugins("strategies") if not plugin.is_hidden),
@@ -87,7 +88,7 @@ def resolve_strategy(strategy: str | Strategy) -> Strategy:
     """The strategy of a name, built in or of a plug-in; a strategy object is returned unchanged."""
     if not isinstance(strategy, str):
         return check_component("strategy", strategy, f"a name, such as one of {', '.join(BUILT_IN)}", "activate")
-    for catalog in (BUILT_IN, FAITHFUL, RETENTION):
+    for catalog in (BUILT_IN, ENGLISH, FAITHFUL, RETENTION):
         if strategy in catalog:
             return catalog[strategy]
     return _load_plugin(strategy)
@@ -99,7 +100,8 @@ def _load_plugin(name: str) -> Strategy:
     plugin = plugins.find("strategies", name)
     if plugin is None:
         raise UnknownName(
-            f"no strategy is called {show(name)}; choose one of {', '.join([*strategy_names(), *FAITHFUL, *RETENTION])}"
+            f"no strategy is called {show(name)}; choose one of "
+            f"{', '.join([*strategy_names(), *ENGLISH, *FAITHFUL, *RETENTION])}"
         )
     strategy: Strategy = plugin.make()
     return strategy
