@@ -56,6 +56,7 @@ class GivenReader:
         self.received_rows: list[int] = []
 
     def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
+        assert len(rows)
         assert eligible[rows].all()
         self.received_rows += rows.tolist()
         return np.resize(np.array(self.log_odds, np.float32), len(rows))
@@ -171,6 +172,8 @@ def test_dense_english_is_the_cosine_of_the_english_vectors() -> None:
     found = DenseEnglish().activate(question(is_english=True, similarity_floor=0.7), graph)
     assert episodes(found.scores) == pytest.approx([0.2, 0.6, 0, -0.5])
     assert found.confidence == pytest.approx(0.6)
+    longer = replace(question(), english_vector=2 * vector(1.0))
+    assert DenseEnglish().activate(longer, graph).confidence == 1
     before = Filter(before=sample_node("b", minutes=1).happened_at)
     assert episodes(DenseEnglish().activate(question(is_english=True, where=before), graph).scores)[1] == 0
     other = DenseEnglish().activate(question(), graph)
