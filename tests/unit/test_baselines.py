@@ -91,7 +91,7 @@ def test_simple_is_the_z_score_and_a_quarter_of_the_reading() -> None:
     assert episodes(found.scores) == pytest.approx(z + reading + 1 - lowest, abs=1e-5)
 
 
-def test_without_a_reader_simple_ranks_by_the_z_score() -> None:
+def test_simple_without_a_reader_ranks_by_the_z_score() -> None:
     graph = build_graph([0.8, 0.6, 0.4, 0.2])
     found = Simple().activate(question(), graph)
     assert episodes(found.scores) == pytest.approx(Z - Z[3] + 1, abs=1e-5)
@@ -148,7 +148,7 @@ def test_cosines_that_do_not_vary_have_the_z_score_0(cosines: list[float]) -> No
     assert episodes(found.scores).tolist() == [1.0] * len(cosines)
 
 
-def test_nothing_to_compare_is_neither_scored_nor_read() -> None:
+def test_graph_without_comparable_memories_is_neither_scored_nor_read() -> None:
     for graph, query in (
         (build_graph([None, None]), question()),
         (build_graph([0.5, 0.7]), question(vector=None)),
