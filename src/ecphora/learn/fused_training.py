@@ -1,7 +1,8 @@
 """Training of ``fused``: the weights of the ranker and the answerability model, from questions with known evidence.
 
-Logistic regression over the rows of the candidate pools. A weight keeps the sign of what its feature means (except
-for ``UNSIGNED_FEATURES``), and is pulled to its prior: to 0, or to the weights of the package.
+The ranker is a conditional logit over the rows of the candidate pools, the answerability model a logistic regression.
+A weight keeps the sign of what its feature means (except for ``UNSIGNED_FEATURES``), and is pulled to its prior: to 0,
+or to the weights of the package.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,17 +14,30 @@ from ..graph import Graph
 from ..model import Mask, Query, Rows
 from ..stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel, answerability_features
 from ..stages.fused.candidate_pool import build_pool
-from ..stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix, dialogue_share
+from ..stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ..stages.fused.newer_answers import OLDER_ANSWER, SERIES_END
 from ..stages.fused.ranker import Ranker
 from ..stages.retrieval.linear import LinearModel
-from .regression import Numbers, fit_signed_logistic
+from .regression import ChoiceSet, Numbers, fit_signed_choice, fit_signed_logistic
 
-NEGATIVE_FEATURES = frozenset({"other speaker", "is question", "redundancy", "repeated instance"})
+NEGATIVE_FEATURES = frozenset(
+    {
+        "other speaker",
+        "is question",
+        "redundancy",
+        "repeated instance",
+        "other identifier",
+        OLDER_ANSWER,
+        SERIES_END,
+    }
+)
 """Features whose weight cannot be positive."""
 UNSIGNED_FEATURES = frozenset({"entity count", "mentions time"})
 """Features whose weight may have either sign."""
-QUESTIONS_PER_SET = 1000.0
-"""How many questions a data set counts for, whatever its size."""
+SET_EXPONENT = 0.5
+"""A data set counts for the number of its questions to this power: more for more questions, but not as many times."""
+ROWS_PER_QUESTION = 100
+"""The rows of a question that the ranker learns from: the best by the ranker before, and all that hold the answer."""
 RIDGE = 30.0
 """The ridge that pulls a weight, in standard deviations of its feature, to its prior."""
 ANSWERABILITY_RIDGE = 10.0
@@ -118,49 +132,74 @@ def train_ranker(examples: Sequence[FusedExample], prior: Ranker, *, ridge: floa
 
 
 def _train_linear_model(examples: Sequence[FusedExample], prior: LinearModel, ridge: float, genre: int) -> LinearModel:
-    labeled = [(example, *_labeled_rows(example, genre)) for example in examples if example.is_trainable]
-    labeled = [(example, rows, labels) for example, rows, labels in labeled if labels.any()]
-    if all(labels.all() for _, _, labels in labeled):  # nothing to rank apart, or no example at all
+    labeled = [(example, *_labeled_rows(example, genre, prior)) for example in examples if example.is_trainable]
+    labeled = [(example, rows, labels) for example, rows, labels in labeled if labels.any() and not labels.all()]
+    if not labeled:  # nothing to rank apart, or no example at all
         return prior
     names = tuple(labeled[0][0].matrix.features)
     sizes = _set_sizes(example.dataset for example, _, _ in labeled)
-    features = np.concatenate([_feature_array(example.matrix, names)[rows] for example, rows, _ in labeled])
-    labels = np.concatenate([labels for _, _, labels in labeled]).astype(np.float64)
-    counts = np.concatenate(
-        [np.full(len(labels), QUESTIONS_PER_SET / sizes[example.dataset]) for example, _, labels in labeled]
-    )
-    scale = np.maximum(features.std(axis=0), 1e-9)
+    question_weights = np.array([sizes[example.dataset] ** (SET_EXPONENT - 1) for example, _, _ in labeled])
+    question_weights /= question_weights.mean()
+    arrays = [_feature_array(example.matrix, names)[rows] for example, rows, _ in labeled]
+    scale = np.maximum(np.sqrt(np.mean(np.concatenate(arrays) ** 2, axis=0)), 1e-9)
     prior_weights = np.array([prior.weights.get(name, 0.0) for name in names])
-    weights = fit_signed_logistic(
-        np.column_stack([features / scale, np.ones(len(features))]),
-        labels,
-        counts,
-        ridge=np.append(np.full(len(names), ridge), 1e-6),
-        sign=np.append([_sign(name) for name in names], 0.0),
-        prior=np.append(prior_weights * scale, prior.bias),
+    choice_sets = [
+        ChoiceSet(features / scale, labels, weight)
+        for features, (_, _, labels), weight in zip(arrays, labeled, question_weights.tolist(), strict=True)
+    ]
+    weights = fit_signed_choice(
+        choice_sets,
+        ridge=np.full(len(names), ridge),
+        sign=np.array([_sign(name) for name in names]),
+        prior=prior_weights * scale,
     )
-    rounded = {
+    kept = {
         name: round(float(weight / scale[i]), 4)
-        for i, (name, weight) in enumerate(zip(names, weights, strict=False))
+        for i, (name, weight) in enumerate(zip(names, weights, strict=True))
         if abs(weight) >= MIN_EFFECT
     }
-    return LinearModel(round(float(weights[-1]), 4), rounded)
+    return LinearModel(_fit_bias(choice_sets, weights), kept)
 
 
-def _labeled_rows(example: FusedExample, genre: int) -> tuple[Rows, Mask]:
+def _fit_bias(choice_sets: Sequence[ChoiceSet], weights: Numbers) -> float:
+    """The bias that makes the log-odds probabilities: as many rows are right as they say."""
+    odds = np.concatenate([one.features @ weights for one in choice_sets])
+    counts = np.concatenate([np.full(len(one.is_right), one.weight) for one in choice_sets])
+    right = float(counts @ np.concatenate([one.is_right for one in choice_sets]))
+    lowest, highest = -40.0, 40.0
+    while highest - lowest > 1e-6:
+        middle = (lowest + highest) / 2
+        expected = float(counts @ (1 / (1 + np.exp(-np.clip(odds + middle, -60, 60)))))
+        lowest, highest = (middle, highest) if expected < right else (lowest, middle)
+    return round((lowest + highest) / 2, 4)
+
+
+def _labeled_rows(example: FusedExample, genre: int, prior: LinearModel) -> tuple[Rows, Mask]:
     """Return the rows to learn from, and which of them hold the answer.
 
     Of a chunked gold document only the best-ranked chunk is taken: not all chunks hold the answer, and which of the
     others do is not known.
     """
-    rank = example.matrix.features["first-stage rank"]
+    rank = _prior_scores(example, prior)
     gold = np.isin(example.document_numbers, list(example.gold))
     best = np.zeros(len(rank), np.bool_)
     for document in example.gold.intersection(example.document_numbers.tolist()):
         chunks = np.flatnonzero(example.document_numbers == document)
         best[chunks[np.argmax(rank[chunks])]] = True
     rows = np.flatnonzero((~gold | best) & (example.matrix.genres == genre))
+    rows = rows[np.argsort(-(rank + np.where(best, np.inf, 0))[rows], kind="stable")[:ROWS_PER_QUESTION]]
     return rows, best[rows]
+
+
+def _prior_scores(example: FusedExample, prior: LinearModel) -> Numbers:
+    """The scores of the rows before training; by rank of the first stage if nothing was learned before."""
+    features, weights = example.matrix.features, prior.weights or {"first-stage rank": 1.0}
+    found: Numbers = np.sum(
+        [weight * features[name] for name, weight in weights.items() if name in features]
+        or [np.zeros(len(example.matrix))],
+        axis=0,
+    ).astype(np.float64)
+    return found
 
 
 def _feature_array(matrix: FeatureMatrix, names: Sequence[str]) -> Numbers:
@@ -184,30 +223,27 @@ def _set_sizes(datasets: Iterable[str]) -> dict[str, int]:
 def train_answerability(
     examples: Sequence[FusedExample], ranker: Ranker, prior: AnswerabilityModel
 ) -> AnswerabilityModel:
-    """Train the models of dialogue and of text on the questions whose answerability is known."""
+    """Train on the questions whose answerability is known: on those that were read, and on those that were not."""
     labeled = [example for example in examples if example.is_answerable is not None and len(example.matrix)]
-    dialogue = _train_answerability_weights(labeled, ranker, is_conversation=True)
-    text = _train_answerability_weights(labeled, ranker, is_conversation=False)
+    read = _train_answerability_weights([one for one in labeled if one.matrix.is_read], ranker)
+    unread = _train_answerability_weights([one for one in labeled if not one.matrix.is_read], ranker)
     return AnswerabilityModel(
-        dialogue_weights=dialogue[:-1] if dialogue else prior.dialogue_weights,
-        dialogue_bias=dialogue[-1] if dialogue else prior.dialogue_bias,
-        text_weights=text[:-1] if text else prior.text_weights,
-        text_bias=text[-1] if text else prior.text_bias,
+        read_weights=read[:-1] if read else prior.read_weights,
+        read_bias=read[-1] if read else prior.read_bias,
+        unread_weights=unread[:-1] if unread else prior.unread_weights,
+        unread_bias=unread[-1] if unread else prior.unread_bias,
     )
 
 
-def _train_answerability_weights(
-    examples: Sequence[FusedExample], ranker: Ranker, *, is_conversation: bool
-) -> tuple[float, ...]:
+def _train_answerability_weights(examples: Sequence[FusedExample], ranker: Ranker) -> tuple[float, ...]:
     """Return the weights of the features, then the bias; empty if no set has questions of both classes.
 
     Each data set counts the same, and within it the answerable and the unanswerable questions count the same.
     """
-    usable = [example for example in examples if (dialogue_share(example.matrix.genres) >= 0.5) == is_conversation]
-    datasets = {example.dataset for example in usable if example.is_answerable} & {
-        example.dataset for example in usable if not example.is_answerable
+    datasets = {example.dataset for example in examples if example.is_answerable} & {
+        example.dataset for example in examples if not example.is_answerable
     }
-    usable = [example for example in usable if example.dataset in datasets]
+    usable = [example for example in examples if example.dataset in datasets]
     if not usable:
         return ()
     features = np.stack(

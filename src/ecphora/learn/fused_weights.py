@@ -15,11 +15,8 @@ def format_fused_model(model: FusedModel, training_info: Mapping[str, Json]) -> 
     parts: dict[str, Json] = {"provenance": training_info}
     parts |= {genre.label: _linear_model_json(head) for genre, head in zip(Genre, ranker.models, strict=True)}
     parts["answerability"] = {
-        "dialogue": {
-            "bias": answerability.dialogue_bias,
-            "features": _answerability_json(answerability.dialogue_weights),
-        },
-        "text": {"bias": answerability.text_bias, "features": _answerability_json(answerability.text_weights)},
+        "read": {"bias": answerability.read_bias, "features": _answerability_json(answerability.read_weights)},
+        "unread": {"bias": answerability.unread_bias, "features": _answerability_json(answerability.unread_weights)},
     }
     return format_json(parts)
 

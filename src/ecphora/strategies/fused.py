@@ -20,7 +20,7 @@ from ..stages.fused import feedback_boost, promotion
 from ..stages.fused.answerability import AnswerabilityModel
 from ..stages.fused.candidate_pool import CandidatePool, build_pool
 from ..stages.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask
-from ..stages.fused.feature_matrix import build_feature_matrix
+from ..stages.fused.feature_matrix import FeatureMatrix, build_feature_matrix
 from ..stages.fused.goal_fit import GOAL, goal_doubt, goal_fit
 from ..stages.fused.ranker import RankedPool, Ranker
 from ..stages.fused.reading import ReadingPolicy
@@ -82,18 +82,11 @@ class Fused(ShortRepr):
         """Rank the pool. What is returned scores it and the successors; the best are read if they are in doubt."""
         if not graph.episodes.any() or not len((pool := build_pool(graph, query)).rows):
             return lambda _read: join_media(graph, query, Activation(graph.zeros()))
-        matrix = build_feature_matrix(pool)
-        packaged_ranker, packaged_answerability = weights.load_fused_model(query.embedder)
-        ranked_pool = (self.ranker or packaged_ranker).score(matrix)
-        confidence = (self.answerability or packaged_answerability).probability(matrix, ranked_pool)
-        return partial(self._activate, pool, ranked_pool, confidence)
+        return partial(self._activate, pool, build_feature_matrix(pool))
 
-    def _activate(
-        self, pool: CandidatePool, ranked_pool: RankedPool, confidence: float, read: RowReader | None
-    ) -> Activation:
+    def _activate(self, pool: CandidatePool, matrix: FeatureMatrix, read: RowReader | None) -> Activation:
         graph, query = pool.graph, pool.query
-        if read is not None:
-            ranked_pool, confidence = self._have_read(pool, ranked_pool, confidence, read)
+        ranked_pool, confidence = self._rank(pool, matrix, read)
         contributions = _expand_contributions(graph, pool, ranked_pool)
         scores = graph.zeros()
         scores[pool.rows] = np.maximum(0, ranked_pool.scores)
@@ -139,16 +132,20 @@ class Fused(ShortRepr):
             eligible=pool.eligible,
         )
 
-    def _have_read(
-        self, pool: CandidatePool, ranked_pool: RankedPool, confidence: float, read: RowReader
-    ) -> tuple[RankedPool, float]:
-        """Have the best candidates read, and return the ranked pool and the confidence after that."""
-        policy = self.reading or ReadingPolicy(weights.load_reading_model())
-        candidates = policy.read_candidates(pool, ranked_pool, confidence, read)
-        if candidates is None:
+    def _rank(self, pool: CandidatePool, matrix: FeatureMatrix, read: RowReader | None) -> tuple[RankedPool, float]:
+        """The ranked pool and the confidence; with a reader, after it has read the best candidates."""
+        packaged_ranker, packaged_answerability = weights.load_fused_model(pool.query.embedder)
+        ranker, answerability = self.ranker or packaged_ranker, self.answerability or packaged_answerability
+        ranked_pool = ranker.score(matrix)
+        confidence = answerability.probability(matrix, ranked_pool)
+        if read is None:
             return ranked_pool, confidence
-        ranked_pool = policy.rerank(pool, ranked_pool, candidates, read)
-        return ranked_pool, policy.confidence(pool, confidence, candidates)
+        policy = self.reading or ReadingPolicy(weights.load_recency_preferences())
+        after = policy.read(pool, matrix, ranked_pool, ranker, confidence, read)
+        if after is matrix:
+            return ranked_pool, confidence
+        ranked_pool = ranker.score(after)
+        return ranked_pool, answerability.probability(after, ranked_pool)
 
     def _goal_boost(self, pool: CandidatePool, scores: Scores, confidence: float) -> Scores:
         """The gains of active candidates that fit the goal: the less the question says by itself, the more."""

@@ -14,10 +14,8 @@ import numpy as np
 from ..errors import InvalidRecord
 from ..stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ..stages.fused.feature_matrix import Genre
-from ..stages.fused.newer_answers import NewerAnswerModel, ShareModel
 from ..stages.fused.ranker import Ranker
-from ..stages.fused.reading import CONFIDENCE_FEATURES, ReadingModel
-from ..stages.fused.recency_preference import RecencyPreference, RecencyPreferences
+from ..stages.fused.recency_preference import RecencyPreference
 from ..stages.retrieval.linear import LinearModel
 from . import former_names
 
@@ -91,44 +89,48 @@ def parse_side_network(found: Mapping[str, Any]) -> "SideNet":
 # ---- fused
 
 
-FUSED_FILES = {"multilingual-e5-small": "fused_e5.json"}
-"""The weights of ``fused`` for embedders whose names start so; all others have those for MiniLM."""
-DEFAULT_FUSED_FILE = "fused.json"
-
-
-def load_fused_model(embedder: str = "") -> tuple[Ranker, AnswerabilityModel]:
-    """Load the models of ``fused`` for an embedder, trained by ``ecphora learn`` on sets whose license allows it."""
-    return _load_fused_file(_fused_file(embedder))
-
-
-def load_fused_provenance(embedder: str = "") -> Any:
-    """Load the JSON value that says how the weights of ``fused`` for an embedder were trained."""
-    return json.loads(files(__package__).joinpath(_fused_file(embedder)).read_text(encoding="utf-8"))["provenance"]
-
-
-def _fused_file(embedder: str) -> str:
-    names = (file for prefix, file in FUSED_FILES.items() if embedder.startswith(prefix))
-    return next(names, DEFAULT_FUSED_FILE)
+FUSED_FILE = "fused.json"
+ENGLISH_EMBEDDER = "all-MiniLM-L6-v2"
+"""The beginning of the name of the embedder of English vectors: as a scope's own, its similarity counts as theirs."""
+SIMILARITIES = ("similarity", "similarity with previous turn")
+"""The features of the similarity of a scope's vectors; with "English" before them, those of English vectors."""
 
 
 @cache
-def _load_fused_file(name: str) -> tuple[Ranker, AnswerabilityModel]:
-    return parse_fused_model(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+def load_fused_model(embedder: str = "") -> tuple[Ranker, AnswerabilityModel]:
+    """Load the models of ``fused`` for an embedder, trained by ``scripts/train_fused.py``."""
+    ranker, answerability = parse_fused_model(_read_fused())
+    if embedder.startswith(ENGLISH_EMBEDDER):
+        ranker = Ranker(*map(_count_as_english, ranker.models))
+    return ranker, answerability
+
+
+def load_fused_provenance() -> Any:
+    """Load the JSON value that says how the weights of ``fused`` were trained."""
+    return json.loads(_read_fused())["provenance"]
+
+
+def _read_fused() -> str:
+    return files(__package__).joinpath(FUSED_FILE).read_text(encoding="utf-8")
+
+
+def _count_as_english(model: LinearModel) -> LinearModel:
+    """A model in which the similarity of the scope's vectors has the weights of English similarity."""
+    english = {name: model.weights.get(f"English {name}", 0.0) for name in SIMILARITIES}
+    return LinearModel(model.bias, {**model.weights, **english})
 
 
 def parse_fused_model(text: str) -> tuple[Ranker, AnswerabilityModel]:
     """Parse the ranker and answerability model from JSON; raises ``InvalidRecord`` if they are missing."""
     try:
-        found = former_names.upgrade_fused(json.loads(text))
-        found.setdefault(Genre.LONG_TURN.label, found[Genre.UTTERANCE.label])  # older files lack it and the next
-        found.setdefault(Genre.PLAIN_TEXT.label, found[Genre.PASSAGE.label])
+        found = json.loads(text)
         ranker = Ranker(*(_parse_linear_model(found[genre.label]) for genre in Genre))
-        dialogue, passages = (found["answerability"][name] for name in ("dialogue", "text"))
+        read, unread = (found["answerability"][name] for name in ("read", "unread"))
         answerability = AnswerabilityModel(
-            _parse_answerability_weights(dialogue),
-            float(dialogue["bias"]),
-            _parse_answerability_weights(passages),
-            float(passages["bias"]),
+            _parse_answerability_weights(read),
+            float(read["bias"]),
+            _parse_answerability_weights(unread),
+            float(unread["bias"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(f"no weights of fused ({error!r}); make them with ecphora learn") from error
@@ -149,30 +151,18 @@ def _parse_answerability_weights(found: dict[str, Any]) -> tuple[float, ...]:
 
 
 @cache
-def load_reading_model() -> ReadingModel:
-    """Load what ``fused`` makes of a reader's scores, trained by ``scripts/train_reader.py``."""
-    return parse_reading_model(files(__package__).joinpath("reading.json").read_text(encoding="utf-8"))
+def load_recency_preferences() -> Mapping[str, RecencyPreference]:
+    """Load whether a question means the newest of several answers, by the beginning of an embedder's name."""
+    return parse_recency_preferences(files(__package__).joinpath("reading.json").read_text(encoding="utf-8"))
 
 
-def parse_reading_model(text: str) -> ReadingModel:
-    """Parse the reading model from JSON; raises ``InvalidRecord`` if it is missing."""
+def parse_recency_preferences(text: str) -> Mapping[str, RecencyPreference]:
+    """Parse the preferences from JSON; raises ``InvalidRecord`` if they are missing."""
     try:
-        found = json.loads(text)
-        confidence = _parse_named_model(found["confidence"], CONFIDENCE_FEATURES)
-        preferences = {
-            str(embedder): RecencyPreferences(
-                **{part: _parse_recency_preference(model) for part, model in models.items()}
-            )
-            for embedder, models in found["recency_preferences"].items()
-        }
-        newer = {
-            part: ShareModel(**{name: float(weight) for name, weight in model.items()})
-            for part, model in found["newer_answers"].items()
-        }
-        weights = tuple(float(found["reading"][genre.label]) for genre in Genre)
-        return ReadingModel(weights, NewerAnswerModel(**newer), confidence, preferences)
+        found = json.loads(text)["recency_preferences"]
+        return {str(embedder): _parse_recency_preference(model) for embedder, model in found.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidRecord(f"no weights of reading ({error!r}); make them with scripts/train_reader.py") from error
+        raise InvalidRecord(f"no preferences for newer answers ({error!r}); see scripts/train_fused.py") from error
 
 
 def _parse_recency_preference(found: Mapping[str, Any]) -> RecencyPreference:

@@ -39,30 +39,38 @@ ANSWERABILITY_FEATURES = (
     "date match",
     "has unknown entity",
     "log pool size",
+    "English cosine",
+    "conversation share",
+    "best reading",
+    "reading of top",
+    "log sum of readings",
+    "second best reading",
 )
 """The names of the values of :func:`answerability_features`, in order."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AnswerabilityModel(ShortRepr):
-    """Logistic regressions over :data:`ANSWERABILITY_FEATURES`, for dialogue and for texts; a mixed pool blends both.
+    """Logistic regressions over :data:`ANSWERABILITY_FEATURES`: one for pools of which a reader has read the best, one
+    for others.
 
     The prior is even: each bias is set so that 0.5 means that the answer is as likely there as not.
     """
 
-    dialogue_weights: tuple[float, ...]
-    dialogue_bias: float
-    text_weights: tuple[float, ...]
-    text_bias: float
+    read_weights: tuple[float, ...]
+    read_bias: float
+    unread_weights: tuple[float, ...]
+    unread_bias: float
 
     def probability(self, matrix: FeatureMatrix, ranked_pool: RankedPool) -> float:
         """The probability that the memory holds the answer, in 0..1; 0 if no score is positive."""
         if not (ranked_pool.scores > 0).any():
             return 0.0
         values = answerability_features(matrix, ranked_pool)
-        share = dialogue_share(matrix.genres)
-        odds = share * (self.dialogue_bias + values @ np.array(self.dialogue_weights))
-        odds += (1 - share) * (self.text_bias + values @ np.array(self.text_weights))
+        weights, bias = (
+            (self.read_weights, self.read_bias) if matrix.is_read else (self.unread_weights, self.unread_bias)
+        )
+        odds = bias + float(values @ np.array(weights))
         return float(1 / (1 + np.exp(-np.clip(odds, -30, 30))))
 
 
@@ -91,6 +99,9 @@ def answerability_features(matrix: FeatureMatrix, ranked_pool: RankedPool) -> Sc
             matrix.features["date match"][best].max(),
             matrix.has_unknown_entity,
             np.log1p(len(matrix)),
+            matrix.english_cosine[best].max(),
+            dialogue_share(matrix.genres[best]),
+            *_reading_values(matrix, int(top[0])),
         ],
         np.float32,
     )
@@ -106,3 +117,18 @@ def _speaker_margin(matrix: FeatureMatrix, ranked_pool: RankedPool) -> tuple[flo
     )
     lowest = float(log_odds.min())
     return 1.0, float(log_odds[is_theirs].max(initial=lowest) - log_odds[is_other].max(initial=lowest))
+
+
+def _reading_values(matrix: FeatureMatrix, top: int) -> tuple[float, float, float, float]:
+    """The best reading, that of the first hit, the log of the sum of probabilities, and the second best reading."""
+    found = np.sort(matrix.readings[np.isfinite(matrix.readings)])[::-1].astype(np.float64)
+    if not len(found):
+        return 0.0, 0.0, 0.0, 0.0
+    of_top = matrix.readings[top]
+    sum_of_probabilities = float(np.sum(1 / (1 + np.exp(-found))))
+    return (
+        float(found[0]),
+        float(of_top) if np.isfinite(of_top) else float(found[-1]),
+        float(np.log(sum_of_probabilities + 1e-4)),
+        float(found[min(1, len(found) - 1)]),
+    )

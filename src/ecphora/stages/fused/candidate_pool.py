@@ -38,7 +38,8 @@ class FirstStageScores:
 
     ``cosine`` and ``cosine_with_previous`` are the query's cosines with a row and with the row and its previous turn,
     rescaled from the embedder's similarity floor and times ``query.embedder_coverage``; ``topic_cosine`` and
-    ``topic_cosine_with_previous`` are the same for the query's topic vector. ``bm25`` and ``bm25_with_previous`` are
+    ``topic_cosine_with_previous`` are the same for the query's topic vector, ``english_cosine`` and
+    ``english_cosine_with_previous`` for the English vectors, None without them. ``bm25`` and ``bm25_with_previous`` are
     BM25 likewise; ``idf_coverage`` is the idf-weighted fraction of the query's terms. ``combined`` is their sum divided
     by the best eligible one.
     """
@@ -51,6 +52,8 @@ class FirstStageScores:
     bm25_with_previous: NormalizedScores
     idf_coverage: Scores
     combined: Scores
+    english_cosine: NormalizedScores | None = None
+    english_cosine_with_previous: NormalizedScores | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,8 @@ def build_pool(graph: Graph, query: Query) -> CandidatePool:
     seeds = candidates[top_k.top_rows(boosted[candidates], mask[candidates], HOP_SEEDS)]
     two_hop = entity_links.direct_mentions(graph, query_entities, seeds, fusion.max_normalize(boosted[seeds]))
     adjacent = np.concatenate([graph.previous_rows[best[:MAX_PER_SOURCE]], graph.next_rows[best[:MAX_PER_SOURCE]]])
-    sources = [top_k.top_rows(normalized.scores, mask, MAX_PER_SOURCE) for normalized in (scores.cosine, scores.bm25)]
+    retrieved = (scores.cosine, scores.bm25, scores.english_cosine)
+    sources = [top_k.top_rows(one.scores, mask, MAX_PER_SOURCE) for one in retrieved if one is not None]
     question_boost = similar_question_boost(graph, scores.cosine.scores)
     sources += [question_boost.rows[:MAX_PER_SOURCE]]
     sources += [
@@ -166,6 +170,7 @@ def first_stage(graph: Graph, query: Query, eligible: Mask, postings: Postings) 
     for score in normalized:
         total += ZSCORE_WEIGHT * score.zscore()
     combined = fusion.max_normalize((total * eligible).astype(np.float32))
+    english_cosine, english_cosine_with_previous = _english_scores(graph, query, eligible)
     return FirstStageScores(
         cosine,
         cosine_with_previous,
@@ -175,7 +180,19 @@ def first_stage(graph: Graph, query: Query, eligible: Mask, postings: Postings) 
         bm25_with_previous,
         coverage,
         combined,
+        english_cosine,
+        english_cosine_with_previous,
     )
+
+
+def _english_scores(graph: Graph, query: Query, eligible: Mask) -> tuple[NormalizedScores | None, ...]:
+    """The cosines of the English vectors, alone and with the previous turn; None without them."""
+    if query.english_vector is None:
+        return None, None
+    cosine = dense.cosine_with(graph, query.english_vector, use_english=True)
+    has_vector = graph.episodes & (graph.english_vector_positions >= 0)
+    scores = (cosine, dense.with_previous_turn(graph, cosine, use_english=True))
+    return tuple(NormalizedScores.from_scores(score, has_vector, eligible) for score in scores)
 
 
 def _dense_scores(graph: Graph, query: Query, cosine: Scores) -> tuple[Scores, Scores]:

@@ -18,18 +18,18 @@ LONG_TURN_WORDS = 60
 
 
 class Genre(IntEnum):
-    """The genre of a memory: an utterance has a speaker, else a note has a time, else a passage has a title.
+    """The genre of a memory.
 
-    A long turn is an utterance, short or long, of a session whose turns have ``LONG_TURN_WORDS`` words or more on
-    average, as in a chat with an assistant that answers in paragraphs. A plain text has none of these, such as
-    ``memory.remember("I moved to Porto.")``.
+    An utterance is a turn of a conversation: at least two speak in its session, and mostly one turn follows another. A
+    long turn is a turn, short or long, of a session whose turns have ``LONG_TURN_WORDS`` words or more on average, as
+    in a chat with an assistant that answers in paragraphs. A passage has a title, and neither a speaker nor a time that
+    the caller gave. All others are statements: what one person tells, notes, plain texts.
     """
 
     UTTERANCE = 0
-    NOTE = 1
+    STATEMENT = 1
     PASSAGE = 2
     LONG_TURN = 3
-    PLAIN_TEXT = 4
 
     @property
     def label(self) -> str:
@@ -41,36 +41,47 @@ class Genre(IntEnum):
 class FeatureMatrix:
     """The rows of a pool, their features by name, and the genre of each as a :class:`Genre`.
 
-    ``cosine`` and ``bm25`` are not normalized; ``term_coverage`` says which query terms each row contains.
-    ``has_query_date`` is True if the query names a time, ``has_unknown_entity`` if it names an entity that no memory
-    mentions.
+    ``cosine``, ``english_cosine`` (of the English vectors, 0 without) and ``bm25`` are not normalized;
+    ``term_coverage`` says which query terms each row contains. ``readings`` are the log-odds of a reader, NaN for a row
+    that was not read. ``has_query_date`` is True if the query names a time, ``has_unknown_entity`` if it names an
+    entity that no memory mentions.
     """
 
     rows: Rows
     features: Mapping[str, Scores]
     genres: Rows
     cosine: Scores
+    english_cosine: Scores
     bm25: Scores
     term_coverage: TermCoverage
     has_query_date: bool
     has_unknown_entity: bool
+    readings: Scores
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether a reader has read any row."""
+        return bool(np.isfinite(self.readings).any())
 
 
 def build_feature_matrix(pool: CandidatePool) -> FeatureMatrix:
     """Compute the feature matrix of a pool."""
     graph, query, rows = pool.graph, pool.query, pool.rows
+    english = pool.first_stage.english_cosine
     return FeatureMatrix(
         rows=rows,
         features=compute_features(pool),
         genres=genres(pool.graph, rows),
         cosine=pool.first_stage.cosine.scores[rows],
+        english_cosine=np.zeros(len(rows), np.float32) if english is None else english.scores[rows],
         bm25=pool.first_stage.bm25.scores[rows],
         term_coverage=pool.term_coverage,
         has_query_date=bool(query.time_ranges),
         has_unknown_entity=len(graph.rows(query.entity_ids)) < len(query.entity_ids),
+        readings=np.full(len(rows), np.nan, np.float32),
     )
 
 
@@ -78,11 +89,19 @@ def genres(graph: Graph, rows: Rows) -> Rows:
     """The genre of each row as a :class:`Genre`."""
     nodes = graph.nodes
     has_time = nodes["happened"][rows] != nodes["recorded"][rows]  # without a given time, ``happened`` is ``recorded``
-    has_long_turns = graph.derive("sessions with long turns", _sessions_with_long_turns)
-    has_title = graph.derive("titled memories", _has_title)[rows]
-    utterance = np.where(has_long_turns[nodes["sessions"][rows]], Genre.LONG_TURN, Genre.UTTERANCE)
-    other = np.where(has_time, Genre.NOTE, np.where(has_title, Genre.PASSAGE, Genre.PLAIN_TEXT))
-    return np.where(nodes["speakers"][rows] >= 0, utterance, other)
+    sessions = nodes["sessions"][rows]
+    has_long_turns = graph.derive("sessions with long turns", _sessions_with_long_turns)[sessions]
+    is_conversation = graph.derive("conversations", _conversations)[sessions]
+    is_passage = ~has_time & graph.derive("titled memories", _has_title)[rows]
+    spoken = np.where(has_long_turns, Genre.LONG_TURN, np.where(is_conversation, Genre.UTTERANCE, Genre.STATEMENT))
+    return np.where(nodes["speakers"][rows] >= 0, spoken, np.where(is_passage, Genre.PASSAGE, Genre.STATEMENT))
+
+
+def has_heading(graph: Graph, rows: Rows) -> Mask:
+    """Which of some rows have a time that the caller gave, or a title."""
+    nodes = graph.nodes
+    has_time: Mask = nodes["happened"][rows] != nodes["recorded"][rows]
+    return has_time | graph.derive("titled memories", _has_title)[rows]
 
 
 def _has_title(graph: Graph, _: object) -> Mask:
@@ -104,6 +123,23 @@ def _sessions_with_long_turns(graph: Graph, _: object) -> Mask:
     return found
 
 
+def _conversations(graph: Graph, _: object) -> Mask:
+    """Whether at least two speak in each session, and at least half of its turns follow another.
+
+    The last entry is for turns without a session, -1.
+    """
+    nodes = graph.nodes
+    rows = np.flatnonzero(graph.episodes & (nodes["speakers"] >= 0))
+    size = len(graph.sessions.names) + 1
+    sessions = nodes["sessions"][rows] % size  # -1 becomes the last
+    pairs = np.unique(np.stack([sessions, nodes["speakers"][rows]]), axis=1)
+    speaker_counts = np.bincount(pairs[0], minlength=size)
+    turn_counts = np.bincount(sessions, minlength=size)
+    following_counts = np.bincount(sessions, graph.previous_rows[rows] >= 0, size)
+    found: Mask = (speaker_counts >= 2) & (2 * following_counts >= turn_counts)
+    return found
+
+
 def dialogue_share(genres_of_rows: Rows) -> float:
-    """The fraction of the rows that are turns of a speaker."""
+    """The fraction of the rows that are turns of a conversation."""
     return float(np.isin(genres_of_rows, (Genre.UTTERANCE, Genre.LONG_TURN)).mean())

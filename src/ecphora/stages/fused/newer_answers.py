@@ -1,132 +1,80 @@
-"""The newest of several answers, or an older one if the question asks for a former state.
+"""Newer answers: of two candidates that answer a question alike, the newer one, unless a former state is asked for.
 
-An old and a new statement about one matter both answer a question, and the old one is often worded more like it. So
-the chance of a candidate passes to later ones that the reader says answer: to one that the update scorer says updates
-it, or, if both were not compared, to one that is similar to it. If a former state is asked for, it passes to earlier
-ones.
+"Where does Ana live?" wants the newest statement that answers it, though an older one may be worded more like the
+question. Of a series, such as twelve weekly weights, the latest or the first one may be asked for. Nothing here decides
+alone: the ranker weighs these features like all others.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...graph import Graph
-from ...model import Rows, Scores
+from ...language.asked_time import asks_for_first, asks_for_latest
+from ...model import Query, Rows, Scores
 from ...reprs import ShortRepr
-from .feature_matrix import Genre, genres
+from ..retrieval import dense
+from .feature_matrix import has_heading
 
-MAX_SHARE = 0.995
-"""The largest share of a chance that passes to one other candidate."""
+NEWER_ANSWER, OLDER_ANSWER, SERIES_END = "newer answer", "older answer", "other end of series"
+"""The features of being newer, or older, than another answer, and of not being the end of a series that is asked for.
+"""
 SMALLEST_SPREAD = 0.005
 """Added to the standard deviation of the cosines, so that equal ones do not become far apart."""
+CLOSEST = 3.0
+"""The z-score of a cosine from which two candidates are as close as can be."""
+RELATIVE_SCALE = 0.7
+"""By how much a reader's log-odds are scaled when the best candidate has probability 1: a series may answer badly, and
+each of its entries as badly as the next."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CandidatePairs(ShortRepr):
-    """What is known of each two of ``n`` candidates.
+class AnswerPairs(ShortRepr):
+    """How close each two of ``n`` candidates are, 0 to 1, shape ``(n, n)``, and ``order`` in time, shape ``(n,)``."""
 
-    ``similarities`` are from :func:`standardize_cosines`, shape ``(n, n)``, and ``order`` is from :func:`time_order`,
-    shape ``(n,)``. ``updates``, shape ``(n, n)``, are the log-odds that the candidate of a column updates that of the
-    row, NaN for two that were not compared.
-    """
-
-    similarities: Scores
+    closeness: Scores
     order: Rows
-    updates: Scores
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ShareModel(ShortRepr):
-    """A logistic model of the share of a candidate's chance that passes to another candidate.
+def newer_answer_features(pairs: AnswerPairs, log_odds: Scores, preference: float, series: int) -> dict[str, Scores]:
+    """The features of ``n`` candidates that were read, each of shape ``(n,)``.
 
-    ``pair_score`` is the weight of a score of both together; ``to_reading`` and ``from_reading`` are those of the
-    reader's log-odds for the candidate that gains and for the one that loses.
+    ``log_odds`` are the reader's. ``preference`` is 1 if the newest of several answers is meant, -1 if an older one,
+    between them in doubt. ``series`` is 1 if the latest of a series is asked for, -1 if its first, else 0.
+
+    With the closeness c and the probabilities p, ``older answer`` of i is preference · p_i · max c_ij · p_j over the
+    candidates j that are newer; ``newer answer`` the same over those that are older; ``other end of series`` the same
+    over those nearer to the end that is asked for, with probabilities relative to the best.
     """
-
-    bias: float
-    pair_score: float
-    to_reading: float
-    from_reading: float
-
-    def log_odds(self, pair_scores: Scores, readings: Scores) -> NDArray[np.float64]:
-        """The log-odds of the shares that pass from each candidate (row) to each other one (column)."""
-        found: NDArray[np.float64] = (
-            self.bias
-            + self.pair_score * np.float64(pair_scores)
-            + self.to_reading * readings[None, :]
-            + self.from_reading * readings[:, None]
-        )
-        return found
+    if len(log_odds) < 2:
+        return {name: np.zeros(len(log_odds), np.float32) for name in (NEWER_ANSWER, OLDER_ANSWER, SERIES_END)}
+    is_newer = pairs.order[None, :] > pairs.order[:, None]
+    probabilities = 1 / (1 + np.exp(-log_odds.astype(np.float64)))
+    relative = np.exp(RELATIVE_SCALE * (log_odds.astype(np.float64) - float(log_odds.max())))
+    surpassing = is_newer if series > 0 else is_newer.T
+    features = {
+        OLDER_ANSWER: preference * _best_rival(pairs.closeness * is_newer, probabilities),
+        NEWER_ANSWER: preference * _best_rival(pairs.closeness * is_newer.T, probabilities),
+        SERIES_END: abs(series) * _best_rival(pairs.closeness * surpassing, relative),
+    }
+    return {name: values.astype(np.float32) for name, values in features.items()}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Preferences(ShortRepr):
-    """Whether the newest of several answers is wanted, 1, or an older one, -1, between them in doubt.
-
-    One for two candidates that were compared, and one for others.
-    """
-
-    compared: float
-    uncompared: float
+def _best_rival(closeness: Scores, probabilities: Scores) -> Scores:
+    found: Scores = probabilities * np.max(closeness * probabilities[None, :], axis=1)
+    return found
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class NewerAnswerModel(ShortRepr):
-    """The shares of two candidates that the update scorer compared, by its score, and of others, by similarity."""
-
-    compared: ShareModel
-    uncompared: ShareModel
-
-    def gains(self, log_odds: Scores, readings: Scores, pairs: CandidatePairs, preferences: Preferences) -> Scores:
-        """What each candidate gains in log-odds, shape ``(n,)``.
-
-        ``log_odds`` of the candidates, and ``readings`` by the reader, are both of shape ``(n,)``.
-        """
-        if len(log_odds) < 2:
-            return np.zeros(len(log_odds), np.float32)
-        shares = self._shares(readings, pairs, preferences)
-        chances = np.exp(np.float64(log_odds) - log_odds.max())
-        gained = chances @ shares
-        lost = np.log1p(-shares).sum(axis=1)
-        result: Scores = (np.log1p(gained / chances) + lost).astype(np.float32)
-        return result
-
-    def _shares(self, readings: Scores, pairs: CandidatePairs, preferences: Preferences) -> NDArray[np.float64]:
-        """The share of the chance of each candidate (row) that passes to each other one (column)."""
-        updates = np.fmax(pairs.updates, pairs.updates.T)  # the number, if one of both is NaN
-        is_later = pairs.order[None, :] - pairs.order[:, None]
-
-        def shares(model: ShareModel, pair_scores: Scores, preference: float) -> NDArray[np.float64]:
-            is_wanted = is_later * np.sign(preference) > 0
-            logits = model.log_odds(pair_scores, readings)
-            found: NDArray[np.float64] = abs(preference) * is_wanted / (1 + np.exp(-np.clip(logits, -30, 30)))
-            return found
-
-        found = np.where(
-            np.isnan(updates),
-            shares(self.uncompared, pairs.similarities, preferences.uncompared),
-            shares(self.compared, np.nan_to_num(updates), preferences.compared),
-        )
-        return np.minimum(found, MAX_SHARE)
+def answer_pairs(graph: Graph, query: Query, rows: Rows) -> AnswerPairs:
+    """How close some candidates are to each other, by English vectors for an English question, and their order."""
+    cosines = dense.pairwise_cosines(graph, rows, rows, use_english=query.english_vector is not None)
+    closeness = np.clip(standardize_cosines(cosines), 0, CLOSEST) / np.float32(CLOSEST)
+    return AnswerPairs(closeness, time_order(graph, rows))
 
 
-def comparable_pairs(
-    log_odds: Scores, similarities: Scores, order: Rows, limit: int, known: Collection[tuple[int, int]] = ()
-) -> list[tuple[int, int]]:
-    """The pairs (earlier, later) of the best ``limit`` candidates that are worth comparing, as places in ``log_odds``.
-
-    Two statements about one matter are not less alike than two candidates are on average: ``similarities`` are from
-    :func:`standardize_cosines`, ``order`` from :func:`time_order`. ``known`` updates are not compared again.
-    """
-    best = np.argsort(-log_odds, kind="stable")[:limit].tolist()
-    return [
-        (earlier, later)
-        for earlier in best
-        for later in best
-        if order[earlier] < order[later] and similarities[earlier, later] >= 0 and (earlier, later) not in known
-    ]
+def asked_end(question: str) -> int:
+    """The end of a series that a question asks for: 1 for the latest, -1 for the first, 0 for neither or both."""
+    return int(asks_for_latest(question)) - int(asks_for_first(question))
 
 
 def time_order(graph: Graph, rows: Rows) -> Rows:
@@ -136,8 +84,7 @@ def time_order(graph: Graph, rows: Rows) -> Rows:
     without times. Other texts of the same time are not, nor are the chunks of one text.
     """
     nodes = graph.nodes
-    is_in_order = (nodes["speakers"][rows] >= 0) | (nodes["sessions"][rows] >= 0)
-    is_in_order |= genres(graph, rows) == Genre.PLAIN_TEXT
+    is_in_order = (nodes["speakers"][rows] >= 0) | (nodes["sessions"][rows] >= 0) | ~has_heading(graph, rows)
     texts = np.where(is_in_order, rows - nodes["positions"][rows], -1)  # the first chunk of a text stands for all
     _, places = np.unique(np.stack([nodes["happened"][rows], texts], axis=1), axis=0, return_inverse=True)
     return places.reshape(-1)
@@ -149,7 +96,7 @@ def standardize_cosines(cosines: Scores) -> Scores:
     So they are alike for all embedders, whose cosines of unrelated texts differ.
     """
     pairs = cosines[np.triu_indices(len(cosines), 1)]
-    if not len(pairs):
+    if len(pairs) < 2:
         return np.zeros_like(cosines)
     standardized: Scores = (cosines - pairs.mean()) / (pairs.std() + np.float32(SMALLEST_SPREAD))
     return standardized

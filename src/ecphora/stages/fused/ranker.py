@@ -1,9 +1,9 @@
 """The ranker: a linear model over the features of a memory, giving the log-odds that it is relevant to the query.
 
 EISA has a trainable side network beside a frozen embedder. This one is linear in named features, so a score is a sum of
-contributions and its weights can be read. There is one linear model per genre, because different features find an
-utterance, a note, a passage, a long turn and a plain text; each row is scored by the model of its genre. It is trained
-by :mod:`ecphora.learn`.
+contributions and its weights can be read. There is one linear model per genre, because different features find a turn
+of a conversation, a statement, a passage and a long turn; each row is scored by the model of its genre. All weights of
+a genre are trained together, those of reading too (``scripts/train_fused.py``, :mod:`ecphora.learn`).
 """
 
 from collections.abc import Mapping
@@ -35,15 +35,14 @@ class Ranker(ShortRepr):
     """A linear model for each of :class:`~.feature_matrix.Genre`."""
 
     utterance: LinearModel
-    note: LinearModel
+    statement: LinearModel
     passage: LinearModel
     long_turn: LinearModel
-    plain_text: LinearModel
 
     @property
     def models(self) -> tuple[LinearModel, ...]:
         """The models, in the order of :class:`~.feature_matrix.Genre`."""
-        return (self.utterance, self.note, self.passage, self.long_turn, self.plain_text)
+        return (self.utterance, self.statement, self.passage, self.long_turn)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -56,7 +55,8 @@ class Ranker(ShortRepr):
         weights = np.array(
             [[model.bias - MIN_LOG_ODDS, *(model.weights.get(name, 0.0) for name in names)] for model in self.models]
         )
-        values = np.stack([np.ones(len(matrix), np.float32), *(matrix.features[name] for name in names)])
+        zeros = np.zeros(len(matrix), np.float32)  # of a feature that only candidates have that were read
+        values = np.stack([zeros + 1, *(matrix.features.get(name, zeros) for name in names)])
         contributions: NDArray[np.float32] = (weights.T[:, matrix.genres] * values).astype(np.float32)
         scores: Scores = contributions.sum(axis=0)
         return RankedPool(

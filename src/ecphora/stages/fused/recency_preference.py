@@ -32,18 +32,6 @@ class RecencyPreference(ShortRepr):
         return float(np.clip(self.bias + float(vector @ self.weights), -1, 1))
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class RecencyPreferences(ShortRepr):
-    """The preference between two candidates that the update scorer compared, and between two others.
-
-    Of two that were compared it is known whether one updates the other. So the newer is meant unless the question asks
-    for a former state. Of two others it has to be seen from the question that the newest of several is meant.
-    """
-
-    compared: RecencyPreference
-    uncompared: RecencyPreference
-
-
 def recency_preference_by_words(query: Query) -> float:
     """The same from words such as "now", for questions without a vector: 1, or 0 without such a word."""
     return float(is_current_state_question(query.text))

@@ -43,6 +43,13 @@ class NormalizedScores:
             return np.zeros(len(scores), np.float32)
         return np.maximum(0, (scores - self.mean) / self.std).astype(np.float32)
 
+    def standardize(self, rows: Rows | slice = ALL_ROWS) -> Scores:
+        """Scores as standard deviations from the mean, of either sign; 0 if the scores do not vary."""
+        scores = self.scores[rows]
+        if self.std < 1e-6:
+            return np.zeros(len(scores), np.float32)
+        return ((scores - self.mean) / self.std).astype(np.float32)
+
     def max_normalize(self, rows: Rows | slice = ALL_ROWS) -> Scores:
         """Scores divided by the maximum; 0 if none is positive."""
         scores = self.scores[rows]

@@ -13,6 +13,7 @@ from . import (
     entities,
     identifier_match,
     lexical_dense,
+    similarity,
     speaker,
     term_similarity,
     time_match,
@@ -20,6 +21,7 @@ from . import (
 )
 
 FEATURE_GROUPS = {
+    "similarity": similarity.compute,
     "lexical and dense": lexical_dense.compute,
     "term similarity": term_similarity.compute,
     "speaker and turn type": speaker.compute,

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ....model import Scores
+from ....graph import Graph
+from ....model import Rows, Scores
 from ...retrieval import temporal
 from ...retrieval.speakers import named_speakers
 from ..candidate_pool import CandidatePool
@@ -14,8 +15,9 @@ SATURATION_LENGTH = 60
 def compute(pool: CandidatePool) -> dict[str, Scores]:
     """Features of the speaker and of the turn.
 
-    ``named speaker`` is 1 if the one person meant speaks, ``other speaker`` if somebody else does, and ``one of named
-    speakers`` if one of several persons meant does. For utterances only: ``turn length`` is how much the turn says, the
+    ``named speaker`` is the fraction of others' turns if the one person meant speaks: who speaks all the time is no
+    evidence. ``other speaker`` is 1 if somebody else does, and ``one of named speakers`` if one of several persons
+    meant does. For utterances only: ``turn length`` is how much the turn says, the
     logarithm of its length in terms, scaled to 0..1; ``is question`` marks a turn that ends with a question, ``mentions
     time`` one that mentions a time, and ``entity count`` is log(1 + number of entities mentioned).
     """
@@ -27,7 +29,7 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
     entity_counts = np.bincount(pool.mentions.row_index, minlength=len(rows))
     lengths = np.minimum(graph.nodes["lengths"][rows], SATURATION_LENGTH)
     features = {
-        "named speaker": is_named & (len(named) == 1),
+        "named speaker": (is_named & (len(named) == 1)) * _share_of_others(graph, named),
         "other speaker": ~is_named & is_utterance & (len(named) == 1),
         "one of named speakers": is_named & (len(named) > 1),
         "turn length": np.log1p(lengths) / np.log1p(SATURATION_LENGTH) * is_utterance,
@@ -36,3 +38,9 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
         "entity count": np.log1p(entity_counts) * is_utterance,
     }
     return {name: values.astype(np.float32) for name, values in features.items()}
+
+
+def _share_of_others(graph: Graph, named: Rows) -> float:
+    """The fraction of the turns of others than the one speaker meant."""
+    speakers = graph.nodes["speakers"][graph.episodes]
+    return 1 - float(np.mean(speakers == named[0])) if len(named) == 1 else 0.0

@@ -1,0 +1,177 @@
+"""Train the weights of ``fused`` with a reader: scripts/train_fused.py WORK SET=FOLDER … [--out FILE] [--report].
+
+Every question of the sets is asked in a memory of its space with the default embedder and reader; what the reader says
+of the candidates is a feature like all others. Two rounds: the candidates of the first are those of the weights of the
+package. WORK keeps the examples of each set, which take most of the time. With ``--report`` the figures of each set are
+printed, with weights trained without the spaces of its fold.
+
+The sets of the package: see docs/fused.md.
+"""
+# ruff: noqa: INP001  # a script
+
+import argparse
+import pickle
+import sys
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ecphora import __version__, weights
+from ecphora.bench.datasets import Case, read_cases
+from ecphora.bench.embedding_cache import CachingEmbedder
+from ecphora.bench.query_spaces import QuerySpace
+from ecphora.bench.recall.metrics import auroc, recall_any_at_k, recall_at_k
+from ecphora.bench.recall.recall_run import temporary_memory
+from ecphora.candidate_reading import CandidateReading
+from ecphora.embedders.packaged import DEFAULT_EMBEDDER
+from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train
+from ecphora.learn.fused_weights import format_fused_model
+from ecphora.readers.late_interaction import LateInteractionReader
+from ecphora.stages.fused.candidate_pool import build_pool
+from ecphora.stages.fused.feature_matrix import FeatureMatrix, build_feature_matrix
+from ecphora.stages.fused.ranker import Ranker
+from ecphora.stages.fused.reading import READING_FEATURES, ReadingPolicy
+from ecphora.strategies.baselines import Dense
+
+FOLDS = 3
+"""The folds of spaces of a report."""
+MIN_SPACES = 3
+"""With fewer spaces, a set is divided by its questions."""
+RIDGE = 30.0
+
+
+def main() -> None:
+    """Make the examples, train, and write the weights."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=Path, help="folder of the examples")
+    parser.add_argument("sets", nargs="+", metavar="SET=FOLDER[:EVERY]", help="a data set, and each EVERYth of its spaces")
+    parser.add_argument("--out", type=Path, help="file of the weights")
+    parser.add_argument("--report", action="store_true", help="print cross-validated figures of each set")
+    parser.add_argument("--test", action="append", default=[], metavar="SET", help="a set that only the report has")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    examples: dict[str, list[FusedExample]] = {}
+    for one in options.sets:
+        name, _, source = one.partition("=")
+        folder, _, every = source.partition(":")
+        examples[name] = load_examples(options.work, name, Path(folder), int(every or 1))
+        print(f"{name}: {len(examples[name])} questions", file=sys.stderr)
+    learned = {name: group for name, group in examples.items() if name not in options.test}
+    if options.report:
+        for name, group in examples.items():
+            print(report_line(name, group, learned), flush=True)
+    if options.out:
+        model = fit([one for group in learned.values() for one in group])
+        provenance = {
+            "ecphora": __version__,
+            "command": "scripts/train_fused.py",
+            "questions": {name: len(group) for name, group in learned.items()},
+        }
+        options.out.write_text(format_fused_model(model, provenance), encoding="utf-8")
+
+
+def load_examples(work: Path, name: str, folder: Path, every: int) -> list[FusedExample]:
+    """The examples of a set, from ``work`` or made and kept there."""
+    path = work / f"{name}.pkl"
+    if path.exists():
+        found: list[FusedExample] = pickle.loads(path.read_bytes())  # noqa: S301  # own files
+        return found
+    cases = [case for case in read_cases(name, folder) if zlib.crc32(case.space.encode()) % every == 0]
+    with CachingEmbedder(DEFAULT_EMBEDDER(), work / "embeddings") as embedder:
+        found = [example for case in cases for example in space_examples(name, case, embedder)]
+    path.write_bytes(pickle.dumps(found))
+    return found
+
+
+def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator[FusedExample]:
+    """The examples of a space, each with its candidates read."""
+    reader, policy = LateInteractionReader(), ReadingPolicy(weights.load_recency_preferences())
+    ranker, _ = weights.load_fused_model(embedder.name)
+    embedder.embed([question.text for question in case.questions], is_query=True)
+    with temporary_memory(case, Dense(), embedder) as (memory, clock):
+        end, graph = clock.now, memory.graph()
+        read_nodes = memory._scope_writer.reader(graph)  # noqa: SLF001
+        space = QuerySpace.from_graph(case, graph, [])
+        for question in case.questions:
+            clock.now = question.asked_at or end
+            query = memory.build_query(question.text)
+            pool = build_pool(graph, query)
+            if not len(pool.rows):
+                continue
+            matrix = build_feature_matrix(pool)
+            reading = CandidateReading(reader, graph, query, read_nodes, is_mandatory=True)
+            matrix = policy.read(pool, matrix, ranker.score(matrix), ranker, 0.0, reading)
+            gold = frozenset(space.number_by_document[id_] for id_ in question.gold)
+            yield FusedExample(
+                dataset=name,
+                space=case.space,
+                question_id=question.id,
+                is_full_space=True,
+                matrix=with_all_features(matrix),
+                document_numbers=space.document_numbers[matrix.rows],
+                gold=gold,
+                is_answerable=question.is_answerable,
+            )
+
+
+def with_all_features(matrix: FeatureMatrix) -> FeatureMatrix:
+    """A matrix that has the features of reading, also if nothing was read."""
+    zeros = np.zeros(len(matrix), np.float32)
+    return replace(matrix, features={**dict.fromkeys(READING_FEATURES, zeros), **matrix.features})
+
+
+def fit(examples: Sequence[FusedExample]) -> FusedModel:
+    """Train on questions as they were read, and the confidence also on them as if they had not been."""
+    model = train(examples, UNTRAINED, ridge=RIDGE)
+    unread = [replace(one, matrix=without_reading(one.matrix)) for one in examples]
+    answerability = train([*examples, *unread], model, ridge=RIDGE).answerability
+    return FusedModel(model.ranker, answerability)
+
+
+def without_reading(matrix: FeatureMatrix) -> FeatureMatrix:
+    """A matrix as if nothing had been read."""
+    zeros = np.zeros(len(matrix), np.float32)
+    features = {**matrix.features, **dict.fromkeys(READING_FEATURES, zeros)}
+    return replace(matrix, features=features, readings=np.full(len(matrix), np.nan, np.float32))
+
+
+def report_line(name: str, group: Sequence[FusedExample], learned: dict[str, list[FusedExample]]) -> str:
+    """The figures of a set, each question ranked by weights that did not learn from its fold."""
+    others = [one for other, rest in learned.items() if other != name for one in rest]
+    by_fold: defaultdict[int, list[FusedExample]] = defaultdict(list)
+    has_spaces = len({one.space for one in group}) >= MIN_SPACES
+    for one in group:
+        key = one.space if has_spaces else one.question_id
+        by_fold[zlib.crc32(key.encode()) % FOLDS].append(one)
+    firsts, confidences = [], defaultdict(list)
+    for fold, tested in sorted(by_fold.items()):
+        own = [one for number, rest in by_fold.items() if number != fold for one in rest] if name in learned else []
+        model = fit([*others, *own])
+        for one in tested:
+            ranked_pool = model.ranker.score(one.matrix)
+            confidences[one.is_answerable].append(model.answerability.probability(one.matrix, ranked_pool))
+            if one.is_answerable is not False and one.gold:
+                order = np.argsort(-ranked_pool.scores, kind="stable")
+                ranked = tuple(map(str, dict.fromkeys(one.document_numbers[order].tolist())))
+                gold = frozenset(map(str, one.gold))
+                firsts.append(
+                    [recall_any_at_k(ranked, gold, 1), recall_any_at_k(ranked, gold, 3)]
+                    + [recall_at_k(ranked, gold, k) for k in (5, 10)]
+                )
+    figures = " ".join(f"{value:.3f}" for value in np.mean(firsts, axis=0))
+    right, wrong = np.array(confidences[True]), np.array(confidences[False])
+    apart = f"AUROC {auroc(right, wrong):.3f}" if len(right) and len(wrong) else ""
+    bands = "".join(
+        f" {label} {np.mean(values >= 0.5):.3f}/{np.mean(values < 0.2):.3f}"  # noqa: PLR2004  # the default bands
+        for label, values in (("answerable", right), ("unanswerable", wrong))
+        if len(values)
+    )
+    return f"{name} ({len(firsts)}) {figures} {apart}{bands}"
+
+
+if __name__ == "__main__":
+    main()

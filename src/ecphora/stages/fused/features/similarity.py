@@ -1,0 +1,49 @@
+"""Similarity of vectors, as deviations from the mean of the scope: of each row alone, and with the row before it.
+
+An English question is compared with English texts by their English vectors, and with all others by the vectors of the
+scope's embedder. Two models are never added: of English texts the second says nothing that the first does not.
+"""
+
+import numpy as np
+
+from ....model import Mask, Scores
+from ...retrieval.fusion import NormalizedScores
+from ..candidate_pool import CandidatePool
+
+LOWEST, HIGHEST = -3.0, 8.0
+"""The range of the deviations: a single close text of many can have a hundred."""
+
+
+def compute(pool: CandidatePool) -> dict[str, Scores]:
+    """Features of similarity.
+
+    ``English similarity`` is that of the English vectors, 0 for a row without one; ``similarity`` that of the scope's
+    embedder, 0 for a row with an English similarity. BM25 stands in where the embedder does not read the question.
+    """
+    first_stage, rows = pool.first_stage, pool.rows
+    is_english = _has_english_similarity(pool)
+    lexical = _deviations(first_stage.bm25, pool)
+    covered = np.float32(pool.query.embedder_coverage)
+    features = {}
+    for name, english, scope in (
+        ("", first_stage.english_cosine, first_stage.cosine),
+        (" with previous turn", first_stage.english_cosine_with_previous, first_stage.cosine_with_previous),
+    ):
+        other = covered * _deviations(scope, pool) + (1 - covered) * lexical
+        features[f"similarity{name}"] = np.where(is_english, 0, other)
+        features[f"English similarity{name}"] = (
+            np.zeros(len(rows), np.float32) if english is None else np.where(is_english, _deviations(english, pool), 0)
+        )
+    return {name: values.astype(np.float32) for name, values in features.items()}
+
+
+def _has_english_similarity(pool: CandidatePool) -> Mask:
+    """Which rows of the pool are compared with the question by English vectors."""
+    if pool.first_stage.english_cosine is None:
+        return np.zeros(len(pool.rows), np.bool_)
+    found: Mask = pool.graph.english_vector_positions[pool.rows] >= 0
+    return found
+
+
+def _deviations(scores: NormalizedScores, pool: CandidatePool) -> Scores:
+    return np.clip(scores.standardize(pool.rows), LOWEST, HIGHEST)
