@@ -1,0 +1,314 @@
+"""Compares who did what to whom: the parts that names have in a question with those that they have in a text.
+
+No parser: the order of names, verbs and prepositions is read by rules, for English, German, Spanish, French and
+Portuguese.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..lazy_pattern import lazy_pattern
+from .clause_grammar import GRAMMARS, Grammar
+from .clause_slots import Slots, Unit, UnitKind, german_slots, noun_parties, slots
+from .european_languages import European, european_language, words_of
+from .ordinary_words import is_ordinary_word
+from .role_lexicon import GIVE, Party, Sense, Slot, known_senses, noun_relation, senses
+from .roles import Role, role_of
+from .word_lists import DATE_WORDS, FOREIGN_STARTERS, SENTENCE_STARTERS
+
+TRANSFER_AGREEMENT = 0.5
+"""The agreement between two relations in which something passes from one to the other, such as "gave" and "lent"."""
+MAX_CHARS = 2000
+"""Characters of a question or text that are read, from its beginning."""
+_USER = Role.USER.value
+_TOKEN = lazy_pattern(r"(?:Mr|Mrs|Ms|Dr|Prof|St)\.|[^\W_]+(?:['’][^\W_]+)*(?:(?<=s)['’](?!\w))?|[.!?;:,\n()]")
+_CLITIC = lazy_pattern(r"(?:n['’]t|['’](?:m|ve|re|d|ll))\Z")
+_ELISION = lazy_pattern(r"\b([ldjmnst]|qu)['’](?=\w)", 2)
+_INVERTED_PRONOUN = lazy_pattern(r"(?<=\w)-(?:t-)?(?:ils?|elles?|on|je|tu)\b")
+_CONTRACTED = {"wo": "will", "ca": "can", "sha": "shall"}
+_NOT_OWNERS = frozenset("it he she that what who there here let how where when".split())  # noqa: SIM905
+_POSSESSIVES = frozenset(
+    "my mine our your his their mein meine meiner meinem meinen mi mon ma mes meu minha".split()  # noqa: SIM905
+)
+_SENTENCE_ENDS = frozenset(".!?;\n")
+_NOT_NAMES = SENTENCE_STARTERS | FOREIGN_STARTERS | DATE_WORDS
+
+Parties = Mapping[int, Party]
+"""The party of each name, by its number in the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a question says of its names: their words, and their parties in each relation that it may be about."""
+
+    names: tuple[frozenset[str], ...]
+    words: frozenset[str]
+    parties: Mapping[str, Parties]
+    transfer: Parties | None
+    language: European
+
+
+def role_agreement(question: str, text: str, speaker: str | None = None) -> float:
+    """Whether the names of a question have the same parts in a text, in -1..1.
+
+    Positive if who acts and who is acted upon is the same, negative if it is reversed, 0 if the text does not say, or
+    is about another relation: "Whom did Jonas invite?" agrees with "Jonas invited Mira", and is opposed by "Mira
+    invited Jonas". ``speaker`` is who "I" is in the text; "I" in the question is the user.
+    """
+    asked = _asked(question[:MAX_CHARS])
+    if asked is None:
+        return 0.0
+    text = text[:MAX_CHARS]
+    lower = text.lower()
+    first_person = _speaker_number(asked, speaker)
+    if not any(
+        number == first_person or any(word in lower for word in name) for number, name in enumerate(asked.names)
+    ):
+        return 0.0
+    grammar = GRAMMARS[asked.language]
+    fit = misfit = 0.0
+    for sentence in _sentences(_units(text, grammar, asked, first_person)):
+        for weight, asked_parties, parties in _comparisons(sentence, asked, grammar):
+            agreement = {party is parties.get(number) for number, party in asked_parties.items() if number in parties}
+            if len(agreement) != 1 or not asked_parties.keys() <= parties.keys():
+                continue
+            if True in agreement:
+                fit = max(fit, weight)
+            else:
+                misfit = max(misfit, weight)
+    return 0.0 if fit and misfit else fit - misfit
+
+
+def _speaker_number(asked: _Asked, speaker: str | None) -> int | None:
+    """The number of the asked name that the speaker of a text has."""
+    if role_of(speaker) is Role.USER or speaker is None:
+        words = {_USER}
+    else:
+        words = set(speaker.lower().split())
+    return next((number for number, name in enumerate(asked.names) if words <= name or name <= words), None)
+
+
+@lru_cache(maxsize=64)
+def _asked(question: str) -> _Asked | None:
+    """What a question asks, or None if it says nothing of the parts of names."""
+    language = european_language(words_of(question)) or European.ENGLISH
+    grammar = GRAMMARS[language]
+    names: list[frozenset[str]] = []
+    parties: dict[str, dict[int, Party]] = {}
+    transfer: dict[int, Party] = {}
+    for sentence in _sentences(_question_units(question, grammar, language, names)):
+        if not any(unit.number is not None for unit in sentence):
+            continue
+        statement, subject_follows, is_inverted = _as_statement(sentence, grammar, language)
+        verb = _main_verb(statement, grammar, language, is_inverted=is_inverted)
+        if verb is not None:
+            places = _places(statement, verb, grammar, language, subject_follows=subject_follows)
+            sense = _sense(senses(statement[verb].word, language), places)
+            if sense is not None:
+                found = _parties(sense, places)
+                parties.setdefault(sense.relation, {}).update(found)
+                if sense.is_transfer:
+                    transfer.update(found)
+        elif language is European.ENGLISH:
+            for place, unit in enumerate(statement):
+                if unit.kind is UnitKind.WORD and (noun := noun_relation(unit.word)):
+                    parties.setdefault(noun[0], {}).update(noun_parties(statement, place, noun[1]))
+    parties = {relation: found for relation, found in parties.items() if found}
+    if not parties:
+        return None
+    return _Asked(tuple(names), frozenset().union(*names), parties, transfer or None, language)
+
+
+def _as_statement(sentence: list[Unit], grammar: Grammar, language: European) -> tuple[list[Unit], bool, bool]:
+    """A question in the order of a statement; whether its subject follows the verb, and whether it was inverted."""
+    fronted = (
+        [sentence[0], Unit("whom", UnitKind.PRONOUN)]
+        if sentence and (sentence[0].word in grammar.prepositions or sentence[0].word in grammar.by)
+        else []
+    )
+    if language is European.GERMAN:
+        return sentence, False, False
+    if language is European.ENGLISH:
+        for place, unit in enumerate(sentence[:-1]):
+            following = sentence[place + 1]
+            if unit.word in grammar.auxiliaries and unit.kind is UnitKind.WORD and following.is_person:
+                end = place + 2
+                while end + 1 < len(sentence) and sentence[end].word == "and" and sentence[end + 1].is_person:
+                    end += 2
+                return [*sentence[place + 1 : end], unit, *sentence[end:], *fronted], False, True
+    asks = next((unit.word for unit in sentence if unit.word in grammar.asks), None)
+    follows = grammar.follows_verb and (bool(fronted) or asks not in grammar.asks_subject)
+    return [*sentence[1:], *fronted] if fronted else sentence, follows, False
+
+
+def _main_verb(units: Sequence[Unit], grammar: Grammar, language: European, *, is_inverted: bool) -> int | None:
+    """The index of the verb that a question is about."""
+    words = [place for place, unit in enumerate(units) if unit.kind is UnitKind.WORD]
+    start = 0
+    if is_inverted:
+        start = next((place for place in words if place > 0), len(units))
+    else:
+        start = next((place + 1 for place, unit in enumerate(units) if unit.word in grammar.asks_subject), 0)
+    at = start
+    while at < len(units) and (units[at].word in grammar.between or units[at].word.endswith(("ly", "mente"))):
+        at += 1
+    if at < len(units) and units[at].kind is UnitKind.WORD and units[at].word not in grammar.articles:
+        if (
+            language is not European.ENGLISH
+            or is_inverted
+            or not noun_relation(units[at].word)
+            or senses(units[at].word, language)
+        ) and senses(units[at].word, language) and (is_inverted or language is not European.GERMAN):
+            follows_person = at > 0 and any(unit.is_person for unit in units[:at])
+            if (is_inverted or follows_person) and units[at].word not in grammar.prepositions:
+                return at
+    return next((place for place in words if known_senses(units[place].word, language)), None)
+
+
+def _places(
+    units: Sequence[Unit], verb: int, grammar: Grammar, language: European, *, subject_follows: bool = False
+) -> Slots:
+    if language is European.GERMAN:
+        return german_slots(units, verb, grammar)
+    return slots(units, verb, grammar, subject_follows=subject_follows)
+
+
+def _sense(candidates: Sequence[Sense], places: Slots) -> Sense | None:
+    """The sense of a verb among these names; a sense that needs a preposition comes first."""
+    for sense in candidates:
+        if sense.needed is not None and sense.needed in places.prepositions:
+            return sense
+    return next((sense for sense in candidates if sense.needed is None), None)
+
+
+def _parties(sense: Sense, places: Slots) -> dict[int, Party]:
+    """The parties of the asked names."""
+    frame = sense.frame
+    if sense.relation == "give" and sense.needed is None and frame is not GIVE and _has_recipient(places):
+        frame = GIVE  # "Jonas got Mira a scarf"
+    return {
+        number: frame[slot] for slot, number in places.names if number is not None and slot in frame
+    }
+
+
+def _has_recipient(places: Slots) -> bool:
+    return any(slot in (Slot.OBJECT, Slot.FOR) for slot, _ in places.names)
+
+
+def _comparisons(
+    sentence: Sequence[Unit], asked: _Asked, grammar: Grammar
+) -> Iterator[tuple[float, Parties, Parties]]:
+    """The parties that a sentence gives to the asked names, beside those of the question, and how much they weigh."""
+    if not any(unit.number is not None for unit in sentence):
+        return
+    for place, unit in enumerate(sentence):
+        if unit.kind is not UnitKind.WORD:
+            continue
+        candidates = senses(unit.word, asked.language)
+        if any(sense.relation in asked.parties or (asked.transfer and sense.is_transfer) for sense in candidates):
+            places = _places(sentence, place, grammar, asked.language)
+            sense = _sense(candidates, places)
+            if sense is None:
+                continue
+            found = _parties(sense, places)
+            if sense.relation in asked.parties:
+                yield 1.0, asked.parties[sense.relation], found
+            elif asked.transfer and sense.is_transfer:
+                yield TRANSFER_AGREEMENT, asked.transfer, found
+        if asked.language is European.ENGLISH and (noun := noun_relation(unit.word)) and noun[0] in asked.parties:
+            yield 1.0, asked.parties[noun[0]], dict(noun_parties(sentence, place, noun[1]))
+
+
+def _sentences(units: Sequence[Unit]) -> Iterator[list[Unit]]:
+    sentence: list[Unit] = []
+    for unit in units:
+        if unit.word in _SENTENCE_ENDS:
+            if sentence:
+                yield sentence
+            sentence = []
+        else:
+            sentence.append(unit)
+    if sentence:
+        yield sentence
+
+
+def _plain_units(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator[Unit]:
+    """The units of a text; names are in their parts and have no number yet."""
+    if grammar is GRAMMARS[European.FRENCH]:
+        text = _INVERTED_PRONOUN.sub("", _ELISION.sub(r"\1 ", text))
+    is_start = True
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if not token[0].isalnum():
+            yield Unit(token, UnitKind.MARK)
+            is_start = token in _SENTENCE_ENDS
+            continue
+        if token.endswith("."):
+            continue
+        is_owner = False
+        if "'" in token or "’" in token:
+            stem = token.replace("’", "'")
+            if stem.endswith(("'s", "s'")):
+                token = stem[:-2] if stem.endswith("'s") else stem[:-1]
+                is_owner = token.lower() not in _NOT_OWNERS
+            else:
+                token = _CLITIC.sub("", stem)
+        lower = token.lower()
+        if lower in grammar.first_person and (token != "i" or grammar is GRAMMARS[European.ENGLISH]):
+            yield Unit(lower, UnitKind.PRONOUN, -1, lower in _POSSESSIVES)
+        elif lower in known or (token[0].isupper() and lower not in _NOT_NAMES and lower not in grammar.asks and not (is_start and is_ordinary_word(token))):
+            yield Unit(lower, UnitKind.NAME, None, is_owner)
+        elif lower in grammar.pronouns:
+            yield Unit(lower, UnitKind.PRONOUN)
+        else:
+            yield Unit(_CONTRACTED.get(lower, lower), UnitKind.WORD, None, is_owner)
+        is_start = False
+
+
+def _merged(units: Iterator[Unit], *, is_german: bool) -> Iterator[Unit]:
+    """Names of several words as one unit, whose word has spaces; without the article of "the user"."""
+    held: Unit | None = None
+    for unit in units:
+        if held is not None:
+            if held.kind is UnitKind.NAME and unit.kind is UnitKind.NAME and not held.is_possessive and not is_german:
+                held = Unit(f"{held.word} {unit.word}", UnitKind.NAME, None, unit.is_possessive)
+                continue
+            if not (held.word == "the" and unit.word == _USER):
+                yield held
+        held = Unit(unit.word, UnitKind.NAME, None, unit.is_possessive) if unit.word == _USER else unit
+    if held is not None:
+        yield held
+
+
+def _question_units(question: str, grammar: Grammar, language: European, names: list[frozenset[str]]) -> list[Unit]:
+    """The units of a question, in which names are numbered; the words of each are added to ``names``."""
+    known = frozenset[str]()
+    result: list[Unit] = []
+    for unit in _merged(_plain_units(question, grammar, known), is_german=language is European.GERMAN):
+        if unit.number is None and unit.kind is not UnitKind.NAME:
+            asks = unit.word in grammar.asks_subject or unit.word in ("whom", "wen", "wem", "was")
+            result.append(unit._replace(kind=UnitKind.PRONOUN) if asks else unit)
+            continue
+        words = frozenset((_USER,)) if unit.number is not None else frozenset(unit.word.split())
+        if words not in names:
+            names.append(words)
+        result.append(unit._replace(number=names.index(words)))
+    return result
+
+
+def _units(text: str, grammar: Grammar, asked: _Asked, first_person: int | None) -> Iterator[Unit]:
+    """The units of a text, in which the asked names have their numbers."""
+    for unit in _merged(
+        _plain_units(text, grammar, asked.words), is_german=asked.language is European.GERMAN
+    ):
+        if unit.number is not None:
+            yield unit._replace(number=first_person)
+        elif unit.kind is UnitKind.NAME:
+            yield unit._replace(number=_name_number(frozenset(unit.word.split()), asked.names))
+        else:
+            yield unit
+
+
+def _name_number(words: frozenset[str], names: Sequence[frozenset[str]]) -> int | None:
+    return next((number for number, name in enumerate(names) if words <= name or name <= words), None)

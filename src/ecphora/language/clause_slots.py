@@ -1,0 +1,299 @@
+"""Finds the place of each name beside a verb or a noun of relation: before it, after it, after which preposition."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from .clause_grammar import Grammar
+from .role_lexicon import Party, Slot
+from .verb_forms import verb_form
+
+
+class UnitKind(Enum):
+    """What a unit of a sentence is."""
+
+    WORD = "word"
+    NAME = "name"
+    PRONOUN = "pronoun"
+    MARK = "mark"
+
+
+class Unit(NamedTuple):
+    """A word in lower case, a whole name or a mark; ``number`` is the number of an asked name."""
+
+    word: str
+    kind: UnitKind = UnitKind.WORD
+    number: int | None = None
+    is_possessive: bool = False
+
+    @property
+    def is_person(self) -> bool:
+        """Whether it can be a subject or object by itself."""
+        return self.kind in (UnitKind.NAME, UnitKind.PRONOUN) and not self.is_possessive
+
+
+class SlotName(NamedTuple):
+    """A name, or a pronoun, in a slot of a verb; ``number`` is None for one that is not asked about."""
+
+    slot: Slot
+    number: int | None
+
+
+class Slots(NamedTuple):
+    """The names beside a verb, and the slots whose preposition stands there."""
+
+    names: tuple[SlotName, ...]
+    prepositions: frozenset[Slot]
+
+
+_MAX_RIGHT = 14
+"""Units after a verb that may belong to it."""
+_BARE_OBJECT_DISTANCE = 4
+"""The most units from a verb to an object without preposition."""
+_MAX_APPOSITION = 7
+_CONJUNCTIONS = frozenset("and or & und oder y e et ou".split())  # noqa: SIM905
+_ADVERB_ENDINGS = ("ly", "mente")
+_PASSIVE_ENDINGS = ("ed", "en")
+_RELATIVE_OBJECTS = frozenset(("whom", "that", "who"))
+_RELATIVE_SUBJECTS = frozenset(("who", "that", "qui", "que", "quien"))
+_LINKS = frozenset("is are was were am be been being became become remains".split())  # noqa: SIM905
+
+
+def slots(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows: bool = False) -> Slots:
+    """The names beside the verb at an index, in languages whose subject is before the verb and object after it.
+
+    ``subject_follows`` is for questions whose subject, a name without preposition, follows the verb.
+    """
+    subject_end, is_passive, objects = _before_verb(units, verb, grammar)
+    right, prepositions, agents = _right_names(units, verb, grammar)
+    is_passive = is_passive or (bool(agents) and verb + 1 < len(units) and units[verb + 1].word in grammar.by)
+    if subject_follows and subject_end < 0:
+        right = [SlotName(Slot.SUBJECT if name.slot is Slot.OBJECT else name.slot, name.number) for name in right]
+    elif grammar.needs_preposition and not subject_follows:
+        right = [name for name in right if name.slot is not Slot.OBJECT]
+    names = [*right, *objects]
+    subjects, antecedent = _subjects(units, subject_end, grammar)
+    if antecedent is not None and not is_passive:
+        names.append(SlotName(Slot.OBJECT, antecedent))
+    if is_passive:
+        names = [name for name in names if name.slot is not Slot.OBJECT]
+        names += [SlotName(Slot.OBJECT, number) for number in subjects]
+        names += [SlotName(Slot.SUBJECT, number) for number in agents]
+    else:
+        names += [SlotName(Slot.SUBJECT, number) for number in subjects]
+    return Slots(tuple(names), prepositions)
+
+
+def _before_verb(units: Sequence[Unit], verb: int, grammar: Grammar) -> tuple[int, bool, list[SlotName]]:
+    """The index of the unit where a subject ends, -1 for none; whether the verb is passive; and pronouns before it."""
+    at, is_passive, objects = verb - 1, False, list[SlotName]()
+    while at >= 0:
+        unit = units[at]
+        if unit.word in grammar.between or unit.word.endswith(_ADVERB_ENDINGS):
+            is_passive = is_passive or unit.word in grammar.passive
+            if unit.number is not None:  # a pronoun of the first person before the verb, as in "me prestó"
+                objects.append(SlotName(Slot.OBJECT, unit.number))
+        elif unit.word == "to" and at >= 2:  # "Jonas wants to invite"
+            at -= 0 if units[at - 1].is_person else 1
+        else:
+            break
+        at -= 1
+    if is_passive and not _may_be_participle(units[verb].word):
+        is_passive = False
+    if at >= 0 and units[at].word == ",":
+        at = _before_apposition(units, at)
+    elif at >= 0 and units[at].word in _CONJUNCTIONS | {"but", "then", "pero", "mais", "mas", "aber"}:
+        at = _first_subject(units, at, grammar)
+    elif at > 0 and units[at].word in _RELATIVE_SUBJECTS:
+        at = at - 2 if units[at - 1].word == "," else at - 1
+        return (at if at >= 0 and units[at].is_person else -1), is_passive, objects
+    return (at if at >= 0 and units[at].is_person else -1), is_passive, objects
+
+
+def _may_be_participle(word: str) -> bool:
+    """Whether an English verb after a form of "be" is passive rather than progressive."""
+    return not word.endswith("ing")
+
+
+def _before_apposition(units: Sequence[Unit], comma: int) -> int:
+    """The index before "…, my neighbor," that ends at a comma; -1 if there is none."""
+    for at in range(comma - 1, max(0, comma - _MAX_APPOSITION), -1):
+        if units[at].word == ",":
+            return at - 1
+    return -1
+
+
+def _first_subject(units: Sequence[Unit], end: int, grammar: Grammar) -> int:
+    """The index of the name with which a sentence begins, whose second verb follows at ``end``; -1 for another one."""
+    at = 1 if units and units[0].word in grammar.articles else 0
+    if at >= end or not units[at].is_person:
+        return -1
+    return at if not any(unit.is_person and unit.kind is UnitKind.PRONOUN for unit in units[at + 1 : end]) else -1
+
+
+def _subjects(units: Sequence[Unit], end: int, grammar: Grammar) -> tuple[list[int | None], int | None]:
+    """The numbers of the names of a subject that ends at an index, and of the name before its relative clause."""
+    if end < 0:
+        return [], None
+    found, at = [units[end].number], end - 1
+    while at >= 1 and units[at].word in _CONJUNCTIONS | {","} and units[at - 1].is_person:
+        if units[at].word == "," and len(found) < 2:
+            break
+        found.append(units[at - 1].number)
+        at -= 2
+    while at >= 0 and units[at].word in grammar.articles:
+        at -= 1
+    if at >= 0 and (units[at].word in grammar.prepositions or units[at].word in grammar.by):
+        return [], None
+    if at >= 1 and units[at].word in _RELATIVE_OBJECTS:
+        before = at - 2 if units[at - 1].word == "," else at - 1
+        if before >= 0 and units[before].is_person:
+            return found, units[before].number
+    return found, None
+
+
+def _right_names(
+    units: Sequence[Unit], verb: int, grammar: Grammar
+) -> tuple[list[SlotName], frozenset[Slot], list[int | None]]:
+    """The names after a verb in their slots, the slots whose preposition is there, and the names after "by"."""
+    found: list[SlotName] = []
+    agents: list[int | None] = []
+    prepositions: set[Slot] = set()
+    current: Slot | None = Slot.OBJECT
+    is_by, since, has_object = False, 0, False
+    for at in range(verb + 1, min(len(units), verb + 1 + _MAX_RIGHT)):
+        unit = units[at]
+        word = unit.word
+        if word in _CONJUNCTIONS and at + 1 < len(units):
+            if not (units[at - 1].is_person and units[at + 1].is_person) or _starts_clause(units, at + 1, grammar):
+                break
+            continue
+        if (word in grammar.breaks and unit.number is None and not word.startswith("who")) or word in ".!?;:":
+            break
+        if word == "," or word in ("who", "whom", "that"):
+            if word == "," and at + 1 < len(units) and units[at + 1].word in grammar.prepositions:
+                continue
+            break
+        if unit.kind is UnitKind.WORD:
+            since += 1
+            if word in grammar.by:
+                current, is_by, since = None, True, 0
+            elif word in grammar.prepositions:
+                slot = grammar.prepositions[word]
+                is_by, since = False, 0
+                current = slot if slot is not Slot.OTHER or at == verb + 1 else None
+                prepositions.add(slot)
+            continue
+        if unit.kind is UnitKind.MARK:
+            continue
+        if since > (_BARE_OBJECT_DISTANCE if current is Slot.OBJECT else 3):
+            continue
+        if is_by:
+            if not unit.is_possessive:
+                agents.append(unit.number)
+        elif current is Slot.OBJECT and unit.is_possessive:
+            found.append(SlotName(Slot.POSSESSOR, unit.number))
+            has_object = True
+        elif current is not None and not (unit.is_possessive and current is not Slot.POSSESSOR):
+            if current is not Slot.OBJECT or not has_object or units[at - 1].word in _CONJUNCTIONS:
+                found.append(SlotName(current, unit.number))
+            has_object = has_object or current is Slot.OBJECT
+    return found, frozenset(prepositions), agents
+
+
+def _starts_clause(units: Sequence[Unit], at: int, grammar: Grammar) -> bool:
+    """Whether the person at an index is followed by a verb: "… invited Mira and Jonas was there"."""
+    following = units[at + 1] if at + 1 < len(units) else None
+    return following is not None and (
+        following.word in grammar.between or (following.kind is UnitKind.WORD and following.word.endswith(("ed", "s")))
+    )
+
+
+def german_slots(units: Sequence[Unit], verb: int, grammar: Grammar) -> Slots:
+    """The names beside a German verb: of those without article and preposition, the subject comes first."""
+    start, end = _german_clause(units, verb, grammar)
+    is_passive = any(unit.word in grammar.passive for unit in units[start:end])
+    bare: list[Unit] = []
+    names: list[SlotName] = []
+    prepositions: set[Slot] = set()
+    for at in range(start, end):
+        unit = units[at]
+        before = units[at - 1].word if at > start else ""
+        if before in grammar.by or before in grammar.prepositions:
+            slot = grammar.prepositions.get(before, Slot.SUBJECT)
+            if before in grammar.by and is_passive:
+                slot = Slot.SUBJECT
+            prepositions.add(slot)
+            if unit.is_person and slot is not Slot.OTHER:
+                names.append(SlotName(slot, unit.number))
+        elif unit.is_person and before not in grammar.articles and not before.isdigit():
+            bare.append(unit)
+    asked_object = [unit for unit in bare if unit.word in ("wen", "wem", "was")]
+    persons = [unit for unit in bare if unit not in asked_object]
+    first = Slot.OBJECT if is_passive else Slot.SUBJECT
+    if persons and (len(persons) > 1 or asked_object or is_passive or units[start] == persons[0]):
+        names.append(SlotName(first, persons[0].number))
+        if len(persons) > 1 and not is_passive:
+            names.append(SlotName(Slot.OBJECT, persons[1].number))
+    return Slots(tuple(names), frozenset(prepositions))
+
+
+def _german_clause(units: Sequence[Unit], verb: int, grammar: Grammar) -> tuple[int, int]:
+    """The bounds of the clause around an index: commas, marks and conjunctions."""
+    start, end = verb, verb + 1
+    while start > 0 and units[start - 1].kind is not UnitKind.MARK and units[start - 1].word not in grammar.breaks:
+        start -= 1
+    while end < len(units) and units[end].kind is not UnitKind.MARK and units[end].word not in grammar.breaks:
+        end += 1
+    return start, end
+
+
+def noun_parties(units: Sequence[Unit], noun: int, party: Party) -> Iterator[tuple[int, Party]]:
+    """The asked names beside an English noun of relation: who is it, and whose.
+
+    "Jonas is Mira's boss", "Mira's boss is Jonas", "the boss of Mira is Jonas", "Jonas, the boss of Mira".
+    """
+    other = Party(-party)
+    start = noun - 1
+    while start >= 0 and units[start].kind is UnitKind.WORD and noun - start <= 2 and not _is_bound(units[start]):
+        start -= 1
+    has_owner = start >= 0 and units[start].is_possessive
+    owner = units[start] if has_owner else None
+    end = noun + 1
+    if not has_owner and end + 1 < len(units) and units[end].word in ("of", "to"):
+        owner, end = units[end + 1], end + 2
+    if owner is None or owner.kind not in (UnitKind.NAME, UnitKind.PRONOUN):
+        return
+    if owner.number is not None:
+        yield owner.number, other
+    before = start - 1 if has_owner or (start >= 0 and units[start].word in ("the", "a", "an")) else start
+    if before >= 1 and (units[before].word in _LINKS or units[before].word == ","):
+        before -= 1
+        while before > 0 and units[before].word in _LINKS | {"not", "still", "now", "also", "has"}:
+            before -= 1
+        if units[before].is_person:
+            if units[before].number is not None:
+                yield units[before].number or 0, party
+            return
+    after = end
+    while after < len(units) and (units[after].word in _LINKS or units[after].word in (",", "called", "named", ":")):
+        after += 1
+    if after < len(units) and units[after].is_person and units[after].number is not None:
+        yield units[after].number or 0, party
+
+
+def _is_bound(unit: Unit) -> bool:
+    return unit.word in _LINKS or unit.word in ("the", "a", "an", "of", "and")
+
+
+def numbers_by_slot(names: Iterable[SlotName]) -> Mapping[Slot, list[int | None]]:
+    """The numbers of the names in each slot."""
+    found: dict[Slot, list[int | None]] = {}
+    for slot, number in names:
+        found.setdefault(slot, []).append(number)
+    return found
+
+
+def is_passive_form(word: str) -> bool:
+    """Whether an English word looks like a participle of the perfect."""
+    return word.endswith(_PASSIVE_ENDINGS) or verb_form(word) != word
