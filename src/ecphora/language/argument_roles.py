@@ -15,6 +15,7 @@ from .european_languages import European, european_language, words_of
 from .ordinary_words import is_ordinary_word
 from .role_lexicon import GIVE, Party, Sense, Slot, known_senses, noun_relation, senses
 from .roles import Role, role_of
+from .verb_forms import may_be_participle
 from .word_lists import DATE_WORDS, FOREIGN_STARTERS, SENTENCE_STARTERS
 
 TRANSFER_AGREEMENT = 0.5
@@ -92,7 +93,7 @@ def _speaker_number(asked: _Asked, speaker: str | None) -> int | None:
 @lru_cache(maxsize=64)
 def _asked(question: str) -> _Asked | None:
     """What a question asks, or None if it says nothing of the parts of names."""
-    language = european_language(words_of(question)) or European.ENGLISH
+    language = _language(question)
     grammar = GRAMMARS[language]
     names: list[frozenset[str]] = []
     parties: dict[str, dict[int, Party]] = {}
@@ -120,6 +121,13 @@ def _asked(question: str) -> _Asked | None:
     return _Asked(tuple(names), frozenset().union(*names), parties, transfer or None, language)
 
 
+def _language(question: str) -> European:
+    """The language of a question, by its question word, or else by its commonest words."""
+    words = words_of(question)
+    asking = [language for language, grammar in GRAMMARS.items() if words & grammar.asks]
+    return asking[0] if len(asking) == 1 else european_language(words, asking) or European.ENGLISH
+
+
 def _as_statement(sentence: list[Unit], grammar: Grammar, language: European) -> tuple[list[Unit], bool, bool]:
     """A question in the order of a statement; whether its subject follows the verb, and whether it was inverted."""
     fronted = (
@@ -139,7 +147,7 @@ def _as_statement(sentence: list[Unit], grammar: Grammar, language: European) ->
                 return [*sentence[place + 1 : end], unit, *sentence[end:], *fronted], False, True
     asks = next((unit.word for unit in sentence if unit.word in grammar.asks), None)
     follows = grammar.follows_verb and (bool(fronted) or asks not in grammar.asks_subject)
-    return [*sentence[1:], *fronted] if fronted else sentence, follows, False
+    return [*sentence[2:], *fronted] if fronted else sentence, follows, False
 
 
 def _main_verb(units: Sequence[Unit], grammar: Grammar, language: European, *, is_inverted: bool) -> int | None:
@@ -151,7 +159,11 @@ def _main_verb(units: Sequence[Unit], grammar: Grammar, language: European, *, i
     else:
         start = next((place + 1 for place, unit in enumerate(units) if unit.word in grammar.asks_subject), 0)
     at = start
-    while at < len(units) and (units[at].word in grammar.between or units[at].word.endswith(("ly", "mente"))):
+    while (
+        at < len(units)
+        and (units[at].word in grammar.between or units[at].word.endswith(("ly", "mente")))
+        and not (at > 0 and _is_full_verb(units, at, language))
+    ):
         at += 1
     if at < len(units) and units[at].kind is UnitKind.WORD and units[at].word not in grammar.articles:
         if (
@@ -164,6 +176,14 @@ def _main_verb(units: Sequence[Unit], grammar: Grammar, language: European, *, i
             if (is_inverted or follows_person) and units[at].word not in grammar.prepositions:
                 return at
     return next((place for place in words if known_senses(units[place].word, language)), None)
+
+
+def _is_full_verb(units: Sequence[Unit], place: int, language: European) -> bool:
+    """Whether a form of "have" or "get" is the verb itself, with no participle after it."""
+    if not known_senses(units[place].word, language):
+        return False
+    following = units[place + 1].word if place + 1 < len(units) else ""
+    return language is European.ENGLISH and not may_be_participle(following)
 
 
 def _places(

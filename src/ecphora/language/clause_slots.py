@@ -1,12 +1,11 @@
 """Finds the place of each name beside a verb or a noun of relation: before it, after it, after which preposition."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from .clause_grammar import Grammar
 from .role_lexicon import Party, Slot
-from .verb_forms import verb_form
 
 
 class UnitKind(Enum):
@@ -53,7 +52,6 @@ _BARE_OBJECT_DISTANCE = 4
 _MAX_APPOSITION = 7
 _CONJUNCTIONS = frozenset("and or & und oder y e et ou".split())  # noqa: SIM905
 _ADVERB_ENDINGS = ("ly", "mente")
-_PASSIVE_ENDINGS = ("ed", "en")
 _RELATIVE_OBJECTS = frozenset(("whom", "that", "who"))
 _RELATIVE_SUBJECTS = frozenset(("who", "that", "qui", "que", "quien"))
 _LINKS = frozenset("is are was were am be been being became become remains".split())  # noqa: SIM905
@@ -284,16 +282,3 @@ def noun_parties(units: Sequence[Unit], noun: int, party: Party) -> Iterator[tup
 
 def _is_bound(unit: Unit) -> bool:
     return unit.word in _LINKS or unit.word in ("the", "a", "an", "of", "and")
-
-
-def numbers_by_slot(names: Iterable[SlotName]) -> Mapping[Slot, list[int | None]]:
-    """The numbers of the names in each slot."""
-    found: dict[Slot, list[int | None]] = {}
-    for slot, number in names:
-        found.setdefault(slot, []).append(number)
-    return found
-
-
-def is_passive_form(word: str) -> bool:
-    """Whether an English word looks like a participle of the perfect."""
-    return word.endswith(_PASSIVE_ENDINGS) or verb_form(word) != word

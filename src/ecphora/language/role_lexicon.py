@@ -41,6 +41,7 @@ GIVE: Frame = {Slot.SUBJECT: _A, Slot.OBJECT: _P, Slot.TO: _P, Slot.FOR: _P}
 _TAKE: Frame = {Slot.SUBJECT: _P, Slot.FROM: _A}
 _OWE: Frame = {Slot.SUBJECT: _P, Slot.OBJECT: _A, Slot.TO: _A}
 _BELOW_FOR: Frame = {Slot.SUBJECT: _P, Slot.FOR: _A}
+_BELOW_OF: Frame = {Slot.SUBJECT: _P, Slot.POSSESSOR: _A}
 _BELOW_TO: Frame = {Slot.SUBJECT: _P, Slot.TO: _A}
 
 
@@ -64,18 +65,20 @@ _VERBS: Mapping[European, tuple[tuple[str, str, Frame, Slot | None], ...]] = {
         ("give", "receive obtain accept inherit", _TAKE, Slot.FROM),
         ("give", "get", _TAKE, None),
         ("give", "have", _TAKE, Slot.FROM),
+        ("give", "let", GIVE, None),
         ("lend", "lend loan", GIVE, None),
         ("lend", "borrow", _TAKE, None),
         ("lend", "owe", _OWE, None),
         ("sell", "sell", GIVE, None),
         ("sell", "buy purchase", _TAKE, None),
-        ("teach", "teach tutor coach train instruct", _PLAIN, None),
+        ("teach", "teach tutor coach train instruct explain", _PLAIN, None),
         ("teach", "learn", _TAKE, None),
         ("tell", "tell", GIVE, None),
         ("tell", "hear", _TAKE, Slot.FROM),
         ("employ", "employ hire", _PLAIN, None),
         ("employ", "work", _BELOW_FOR, Slot.FOR),
         ("manage", "manage supervise lead oversee head", _PLAIN, None),
+        ("manage", "work", _BELOW_OF, Slot.POSSESSOR),
         ("manage", "report answer", _BELOW_TO, Slot.TO),
         ("beat", "beat defeat", _PLAIN, None),
         ("beat", "lose", _BELOW_TO, Slot.TO),

@@ -91,6 +91,11 @@ def verb_form(word: str, language: European = European.ENGLISH) -> str:
     return str(stemmer.stemWord(lemma))
 
 
+def may_be_participle(word: str) -> bool:
+    """Whether an English word in lower case may be a participle of the perfect, or a past form."""
+    return word.endswith("ed") or _LEMMAS[European.ENGLISH].get(word, word) != word
+
+
 def _lemmas(table: str) -> dict[str, str]:
     """The first form of each row, by the folded forms of the row."""
     rows = [row.split() for row in table.split(";")]
