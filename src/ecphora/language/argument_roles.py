@@ -269,11 +269,11 @@ def _plain_units(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator
         is_owner = False
         if "'" in token or "’" in token:
             stem = token.replace("’", "'")
-            if stem.endswith(("'s", "s'")):
+            if stem.endswith(("'s", "s'")) and len(stem) > 2:
                 token = stem[:-2] if stem.endswith("'s") else stem[:-1]
                 is_owner = token.lower() not in _NOT_OWNERS
             else:
-                token = _CLITIC.sub("", stem)
+                token = _CLITIC.sub("", stem) or stem
         lower = token.lower()
         if lower in grammar.first_person and (token != "i" or grammar is GRAMMARS[European.ENGLISH]):
             yield Unit(lower, UnitKind.PRONOUN, -1, lower in _POSSESSIVES)
@@ -307,7 +307,7 @@ def _question_units(question: str, grammar: Grammar, language: European, names: 
     result: list[Unit] = []
     for unit in _merged(_plain_units(question, grammar, known), is_german=language is European.GERMAN):
         if unit.number is None and unit.kind is not UnitKind.NAME:
-            asks = unit.word in grammar.asks_subject or unit.word in ("whom", "wen", "wem", "was")
+            asks = unit.word in grammar.asks_subject or unit.word in grammar.asks_object
             result.append(unit._replace(kind=UnitKind.PRONOUN) if asks else unit)
             continue
         words = frozenset((_USER,)) if unit.number is not None else frozenset(unit.word.split())

@@ -12,8 +12,8 @@ class Grammar:
     """The small words of a language.
 
     ``between`` may stand between a subject and its verb, ``auxiliaries`` also before the subject of a question.
-    ``passive`` auxiliaries make the subject the object. ``asks_subject`` are question words for a subject,
-    ``breaks`` words at which a clause ends. ``follows_verb`` says that the subject of a question may follow the verb.
+    ``passive`` auxiliaries make the subject the object. ``asks_subject`` and ``asks_object`` are question words for a subject
+    and an object,    ``breaks`` words at which a clause ends. ``follows_verb`` says that the subject of a question may follow the verb.
     """
 
     auxiliaries: frozenset[str]
@@ -22,6 +22,7 @@ class Grammar:
     prepositions: Mapping[str, Slot]
     by: frozenset[str]
     asks_subject: frozenset[str]
+    asks_object: frozenset[str]
     asks: frozenset[str]
     first_person: frozenset[str]
     pronouns: frozenset[str]
@@ -55,6 +56,7 @@ GRAMMARS: Mapping[European, Grammar] = {
         prepositions=_slots("to unto", "for", "from off", "of", "on after about at over against into in with around"),
         by=frozenset(("by",)),
         asks_subject=word_set("who what which whoever"),
+        asks_object=word_set("whom"),
         asks=word_set("who whom whose what which how when where why"),
         first_person=word_set("i me my mine myself"),
         pronouns=word_set("he she they we you it him her them us who someone somebody everyone nobody"),
@@ -69,6 +71,7 @@ GRAMMARS: Mapping[European, Grammar] = {
         prepositions=_slots("a al", "para", "de del", "", "con en sobre"),
         by=frozenset(("por",)),
         asks_subject=word_set("quién quiénes"),
+        asks_object=word_set(""),
         asks=word_set("quién quiénes qué cuánto cuánta cuántos cuál cuándo dónde cómo"),
         first_person=word_set("yo me mi mí"),
         pronouns=word_set("él ella ellos ellas tú usted nosotros"),
@@ -85,6 +88,7 @@ GRAMMARS: Mapping[European, Grammar] = {
         prepositions=_slots("à au aux", "pour", "de du d", "", "avec chez en sur dans"),
         by=frozenset(("par",)),
         asks_subject=word_set("qui"),
+        asks_object=word_set(""),
         asks=word_set("qui que quoi combien quel quelle quand où comment pourquoi"),
         first_person=word_set("je j me m moi mon ma mes"),
         pronouns=word_set("il elle ils elles on nous vous tu"),
@@ -98,6 +102,7 @@ GRAMMARS: Mapping[European, Grammar] = {
         prepositions=_slots("à ao às aos", "para", "de do da", "", "com em no na sobre"),
         by=word_set("por pelo pela"),
         asks_subject=word_set("quem"),
+        asks_object=word_set(""),
         asks=word_set("quem que quanto quanta quantos qual quando onde como"),
         first_person=word_set("eu me mim meu minha"),
         pronouns=word_set("ele ela eles elas você nós tu"),
@@ -112,6 +117,7 @@ GRAMMARS: Mapping[European, Grammar] = {
         prepositions=_slots("an", "für", "von vom", "", "mit bei über auf zu zum zur in nach aus wegen"),
         by=frozenset(("von", "vom", "durch")),
         asks_subject=word_set("wer"),
+        asks_object=word_set("wen wem was"),
         asks=word_set("wer wen wem wessen was wie welche welchen welches welcher wann wo warum"),
         first_person=word_set("ich mir mich mein meine meiner meinem meinen"),
         pronouns=word_set("er sie wir ihr man jemand niemand es"),

@@ -226,7 +226,7 @@ def german_slots(units: Sequence[Unit], verb: int, grammar: Grammar) -> Slots:
                 names.append(SlotName(slot, unit.number))
         elif unit.is_person and before not in grammar.articles and not before.isdigit():
             bare.append(unit)
-    asked_object = [unit for unit in bare if unit.word in ("wen", "wem", "was")]
+    asked_object = [unit for unit in bare if unit.word in grammar.asks_object]
     persons = [unit for unit in bare if unit not in asked_object]
     first = Slot.OBJECT if is_passive else Slot.SUBJECT
     if persons and (len(persons) > 1 or asked_object or is_passive or units[start] == persons[0]):
