@@ -7,6 +7,7 @@ Portuguese.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from ..lazy_pattern import lazy_pattern
 from .clause_grammar import GRAMMARS, Grammar
@@ -23,16 +24,18 @@ TRANSFER_AGREEMENT = 0.5
 MAX_CHARS = 2000
 """Characters of a question or text that are read, from its beginning."""
 _USER = Role.USER.value
-_TOKEN = lazy_pattern(r"(?:Mr|Mrs|Ms|Dr|Prof|St)\.|[^\W_]+(?:['’][^\W_]+)*(?:(?<=s)['’](?!\w))?|[.!?;:,\n()]")
+_TOKEN = lazy_pattern(r"(?:Mr|Mrs|Ms|Dr|Prof|St)\.|[^\W_]+(?:['’][^\W_]+)*(?:(?<=s)['’](?!\w))?|[.!?;:,\n()]|(?<=\s)[-–—](?=\s)")
 _CLITIC = lazy_pattern(r"(?:n['’]t|['’](?:m|ve|re|d|ll))\Z")
 _ELISION = lazy_pattern(r"\b([ldjmnst]|qu)['’](?=\w)", 2)
 _INVERTED_PRONOUN = lazy_pattern(r"(?<=\w)-(?:t-)?(?:ils?|elles?|on|je|tu)\b")
+_OBLIGATIONS = frozenset(("has", "have", "needs", "need", "had", "got"))
+_AUXILIARIES = {"'m": "am", "'ve": "have", "'re": "are", "'d": "would", "'ll": "will"}
 _CONTRACTED = {"wo": "will", "ca": "can", "sha": "shall"}
 _NOT_OWNERS = frozenset("it he she that what who there here let how where when".split())  # noqa: SIM905
 _POSSESSIVES = frozenset(
     "my mine our your his their mein meine meiner meinem meinen mi mon ma mes meu minha".split()  # noqa: SIM905
 )
-_SENTENCE_ENDS = frozenset(".!?;\n")
+_SENTENCE_ENDS = frozenset(".!?;\n-–—")
 _NOT_NAMES = SENTENCE_STARTERS | FOREIGN_STARTERS | DATE_WORDS
 
 Parties = Mapping[int, Party]
@@ -72,7 +75,8 @@ def role_agreement(question: str, text: str, speaker: str | None = None) -> floa
     for sentence in _sentences(_units(text, grammar, asked, first_person)):
         for weight, asked_parties, parties in _comparisons(sentence, asked, grammar):
             agreement = {party is parties.get(number) for number, party in asked_parties.items() if number in parties}
-            if len(agreement) != 1 or not asked_parties.keys() <= parties.keys():
+            is_complete = asked_parties.keys() <= parties.keys() or asked.language is European.GERMAN  # nouns have capitals
+            if len(agreement) != 1 or not is_complete:
                 continue
             if True in agreement:
                 fit = max(fit, weight)
@@ -102,7 +106,7 @@ def _asked(question: str) -> _Asked | None:
         if not any(unit.number is not None for unit in sentence):
             continue
         statement, subject_follows, is_inverted = _as_statement(sentence, grammar, language)
-        verb = _main_verb(statement, grammar, language, is_inverted=is_inverted)
+        verb = _main_verb(statement, grammar, language, has_subject=is_inverted or subject_follows)
         if verb is not None:
             places = _places(statement, verb, grammar, language, subject_follows=subject_follows)
             sense = _sense(senses(statement[verb].word, language), places)
@@ -144,38 +148,38 @@ def _as_statement(sentence: list[Unit], grammar: Grammar, language: European) ->
                 end = place + 2
                 while end + 1 < len(sentence) and sentence[end].word == "and" and sentence[end + 1].is_person:
                     end += 2
-                return [*sentence[place + 1 : end], unit, *sentence[end:], *fronted], False, True
+                owned = sentence[:place] if sentence[0].word == "whose" else []
+                return [*sentence[place + 1 : end], unit, *owned, *sentence[end:], *fronted], False, True
     asks = next((unit.word for unit in sentence if unit.word in grammar.asks), None)
     follows = grammar.follows_verb and (bool(fronted) or asks not in grammar.asks_subject)
     return [*sentence[2:], *fronted] if fronted else sentence, follows, False
 
 
-def _main_verb(units: Sequence[Unit], grammar: Grammar, language: European, *, is_inverted: bool) -> int | None:
-    """The index of the verb that a question is about."""
-    words = [place for place, unit in enumerate(units) if unit.kind is UnitKind.WORD]
-    start = 0
-    if is_inverted:
-        start = next((place for place in words if place > 0), len(units))
+def _main_verb(units: Sequence[Unit], grammar: Grammar, language: European, *, has_subject: bool) -> int | None:
+    """The index of the verb that a question is about: that of the table, or the first after the subject."""
+    words = [
+        place
+        for place, unit in enumerate(units)
+        if unit.kind is UnitKind.WORD
+        and not unit.is_possessive
+        and unit.word not in grammar.articles
+        and unit.word not in grammar.prepositions
+        and (unit.word not in grammar.between or (place > 0 and _is_full_verb(units, place, language)))
+        and not unit.word.endswith(("ly", "mente"))
+    ]
+    if language is European.GERMAN:
+        words.reverse()  # the participle is at the end
     else:
-        start = next((place + 1 for place, unit in enumerate(units) if unit.word in grammar.asks_subject), 0)
-    at = start
-    while (
-        at < len(units)
-        and (units[at].word in grammar.between or units[at].word.endswith(("ly", "mente")))
-        and not (at > 0 and _is_full_verb(units, at, language))
-    ):
-        at += 1
-    if at < len(units) and units[at].kind is UnitKind.WORD and units[at].word not in grammar.articles:
-        if (
-            language is not European.ENGLISH
-            or is_inverted
-            or not noun_relation(units[at].word)
-            or senses(units[at].word, language)
-        ) and senses(units[at].word, language) and (is_inverted or language is not European.GERMAN):
-            follows_person = at > 0 and any(unit.is_person for unit in units[:at])
-            if (is_inverted or follows_person) and units[at].word not in grammar.prepositions:
-                return at
-    return next((place for place in words if known_senses(units[place].word, language)), None)
+        person = next((place for place, unit in enumerate(units) if unit.is_person), 0 if has_subject else len(units))
+        follows = next((place for place in words if place > person or (has_subject and person > place)), None)
+        if follows is not None and senses(units[follows].word, language):
+            is_noun = language is European.ENGLISH and noun_relation(units[follows].word) is not None
+            if not is_noun and all(unit.word in grammar.between for unit in units[person + 1 : follows]):
+                return follows
+    known = next((place for place in words if known_senses(units[place].word, language)), None)
+    if known is None and language is European.GERMAN:
+        known = next((place for place in words if senses(units[place].word, language)), None)
+    return known
 
 
 def _is_full_verb(units: Sequence[Unit], place: int, language: European) -> bool:
@@ -232,12 +236,20 @@ def _comparisons(
             if sense is None:
                 continue
             found = _parties(sense, places)
-            if sense.relation in asked.parties:
+            if "lend" in asked.parties and sense.frame is GIVE and _is_obligation(sentence, place):
+                yield 1.0, asked.parties["lend"], {number: Party(-party) for number, party in found.items()}
+            elif sense.relation in asked.parties:
                 yield 1.0, asked.parties[sense.relation], found
             elif asked.transfer and sense.is_transfer:
                 yield TRANSFER_AGREEMENT, asked.transfer, found
         if asked.language is European.ENGLISH and (noun := noun_relation(unit.word)) and noun[0] in asked.parties:
             yield 1.0, asked.parties[noun[0]], dict(noun_parties(sentence, place, noun[1]))
+
+
+def _is_obligation(sentence: Sequence[Unit], verb: int) -> bool:
+    """Whether somebody has to give what the verb says: who has to pay owes."""
+    before = [unit.word for unit in sentence[max(0, verb - 3) : verb]]
+    return "must" in before or ("to" in before and not _OBLIGATIONS.isdisjoint(before))
 
 
 def _sentences(units: Sequence[Unit]) -> Iterator[list[Unit]]:
@@ -266,14 +278,16 @@ def _plain_units(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator
             continue
         if token.endswith("."):
             continue
-        is_owner = False
+        is_owner, auxiliary = False, None
         if "'" in token or "’" in token:
             stem = token.replace("’", "'")
             if stem.endswith(("'s", "s'")) and len(stem) > 2:
                 token = stem[:-2] if stem.endswith("'s") else stem[:-1]
                 is_owner = token.lower() not in _NOT_OWNERS
+                auxiliary = None if is_owner else "is"
             else:
-                token = _CLITIC.sub("", stem) or stem
+                clitic = _CLITIC.search(stem)
+                token, auxiliary = (stem[: clitic.start()] or stem, _AUXILIARIES.get(clitic[0])) if clitic else (stem, None)
         lower = token.lower()
         if lower in grammar.first_person and (token != "i" or grammar is GRAMMARS[European.ENGLISH]):
             yield Unit(lower, UnitKind.PRONOUN, -1, lower in _POSSESSIVES)
@@ -283,6 +297,8 @@ def _plain_units(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator
             yield Unit(lower, UnitKind.PRONOUN)
         else:
             yield Unit(_CONTRACTED.get(lower, lower), UnitKind.WORD, None, is_owner)
+        if auxiliary:
+            yield Unit(auxiliary)
         is_start = False
 
 
@@ -303,18 +319,37 @@ def _merged(units: Iterator[Unit], *, is_german: bool) -> Iterator[Unit]:
 
 def _question_units(question: str, grammar: Grammar, language: European, names: list[frozenset[str]]) -> list[Unit]:
     """The units of a question, in which names are numbered; the words of each are added to ``names``."""
-    known = frozenset[str]()
+    known = _lowercase_names(question, grammar) if language is European.ENGLISH and question.islower() else frozenset()
     result: list[Unit] = []
     for unit in _merged(_plain_units(question, grammar, known), is_german=language is European.GERMAN):
         if unit.number is None and unit.kind is not UnitKind.NAME:
             asks = unit.word in grammar.asks_subject or unit.word in grammar.asks_object
-            result.append(unit._replace(kind=UnitKind.PRONOUN) if asks else unit)
+            is_owner = unit.word == "whose"
+            result.append(Unit(unit.word, UnitKind.PRONOUN, None, is_owner) if asks or is_owner else unit)
             continue
         words = frozenset((_USER,)) if unit.number is not None else frozenset(unit.word.split())
         if words not in names:
             names.append(words)
         result.append(unit._replace(number=names.index(words)))
     return result
+
+
+def _lowercase_names(question: str, grammar: Grammar) -> frozenset[str]:
+    """The words of a question without capitals that may be names: after an auxiliary, a preposition or a verb."""
+    words = [match[0] for match in _TOKEN.finditer(question)]
+    return frozenset(
+        word
+        for before, word in pairwise(words)
+        if word.isalpha()
+        and not is_ordinary_word(word)
+        and word not in grammar.between | grammar.articles
+        and (
+            before in grammar.auxiliaries
+            or before in grammar.prepositions
+            or before in grammar.by
+            or known_senses(before, European.ENGLISH)
+        )
+    )
 
 
 def _units(text: str, grammar: Grammar, asked: _Asked, first_person: int | None) -> Iterator[Unit]:

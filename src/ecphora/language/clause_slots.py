@@ -189,6 +189,8 @@ def _right_names(
         if is_by:
             if not unit.is_possessive:
                 agents.append(unit.number)
+        elif unit.is_possessive and unit.kind is UnitKind.PRONOUN:
+            continue  # "my daughter" is not the speaker
         elif current is Slot.OBJECT and unit.is_possessive:
             found.append(SlotName(Slot.POSSESSOR, unit.number))
             has_object = True

@@ -61,7 +61,7 @@ class Sense:
 _TRANSFERS = frozenset(("give", "lend", "sell"))
 _VERBS: Mapping[European, tuple[tuple[str, str, Frame, Slot | None], ...]] = {
     European.ENGLISH: (
-        ("give", "give hand present donate send", GIVE, None),
+        ("give", "give hand present donate send pay repay return", GIVE, None),
         ("give", "receive obtain accept inherit", _TAKE, Slot.FROM),
         ("give", "get", _TAKE, None),
         ("give", "have", _TAKE, Slot.FROM),
