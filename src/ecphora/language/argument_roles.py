@@ -38,6 +38,9 @@ _POSSESSIVES = frozenset(
 _SENTENCE_ENDS = frozenset(".!?;\n-–—")
 _NOT_NAMES = SENTENCE_STARTERS | FOREIGN_STARTERS | DATE_WORDS
 
+_RID = Unit("rid")
+"""After "get", a word that turns it around: who gets rid of something receives nothing."""
+
 Parties = Mapping[int, Party]
 """The party of each name, by its number in the question."""
 
@@ -149,7 +152,7 @@ def _as_statement(sentence: list[Unit], grammar: Grammar, language: European) ->
                 while end + 1 < len(sentence) and sentence[end].word == "and" and sentence[end + 1].is_person:
                     end += 2
                 owned = sentence[:place] if sentence[0].word == "whose" else []
-                return [*sentence[place + 1 : end], unit, *owned, *sentence[end:], *fronted], False, True
+                return [*sentence[place + 1 : end], unit, *sentence[end:], *owned, *fronted], False, True
     asks = next((unit.word for unit in sentence if unit.word in grammar.asks), None)
     follows = grammar.follows_verb and (bool(fronted) or asks not in grammar.asks_subject)
     return [*sentence[2:], *fronted] if fronted else sentence, follows, False
@@ -230,10 +233,10 @@ def _comparisons(
         if unit.kind is not UnitKind.WORD:
             continue
         candidates = senses(unit.word, asked.language)
-        if any(sense.relation in asked.parties or (asked.transfer and sense.is_transfer) for sense in candidates):
+        if any(_is_asked(sense, asked) for sense in candidates):
             places = _places(sentence, place, grammar, asked.language)
             sense = _sense(candidates, places)
-            if sense is None:
+            if sense is None or sentence[place + 1 : place + 2] == [_RID]:
                 continue
             found = _parties(sense, places)
             if "lend" in asked.parties and sense.frame is GIVE and _is_obligation(sentence, place):
@@ -244,6 +247,15 @@ def _comparisons(
                 yield TRANSFER_AGREEMENT, asked.transfer, found
         if asked.language is European.ENGLISH and (noun := noun_relation(unit.word)) and noun[0] in asked.parties:
             yield 1.0, asked.parties[noun[0]], dict(noun_parties(sentence, place, noun[1]))
+
+
+def _is_asked(sense: Sense, asked: _Asked) -> bool:
+    """Whether a question is about the relation of a verb, or one that is near it."""
+    return (
+        sense.relation in asked.parties
+        or (asked.transfer is not None and sense.is_transfer)
+        or ("lend" in asked.parties and sense.frame is GIVE)
+    )
 
 
 def _is_obligation(sentence: Sequence[Unit], verb: int) -> bool:
@@ -337,8 +349,8 @@ def _question_units(question: str, grammar: Grammar, language: European, names: 
 def _lowercase_names(question: str, grammar: Grammar) -> frozenset[str]:
     """The words of a question without capitals that may be names: after an auxiliary, a preposition or a verb."""
     words = [match[0] for match in _TOKEN.finditer(question)]
-    return frozenset(
-        word
+    found = {
+        word: before
         for before, word in pairwise(words)
         if word.isalpha()
         and not is_ordinary_word(word)
@@ -349,7 +361,9 @@ def _lowercase_names(question: str, grammar: Grammar) -> frozenset[str]:
             or before in grammar.by
             or known_senses(before, European.ENGLISH)
         )
-    )
+    }
+    certain = frozenset(word for word, before in found.items() if before != "to")  # "to" is also before a verb
+    return certain or frozenset(found)
 
 
 def _units(text: str, grammar: Grammar, asked: _Asked, first_person: int | None) -> Iterator[Unit]:

@@ -61,10 +61,11 @@ class Sense:
 _TRANSFERS = frozenset(("give", "lend", "sell"))
 _VERBS: Mapping[European, tuple[tuple[str, str, Frame, Slot | None], ...]] = {
     European.ENGLISH: (
-        ("give", "give hand present donate send pay repay return", GIVE, None),
+        ("give", "give hand present donate send", GIVE, None),
         ("give", "receive obtain accept inherit", _TAKE, Slot.FROM),
         ("give", "get", _TAKE, None),
         ("give", "have", _TAKE, Slot.FROM),
+        ("pay", "pay repay return", GIVE, None),
         ("give", "let", GIVE, None),
         ("lend", "lend loan", GIVE, None),
         ("lend", "borrow", _TAKE, None),
