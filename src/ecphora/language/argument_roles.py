@@ -4,7 +4,7 @@ No parser: the order of names, verbs and prepositions is read by rules, for Engl
 Portuguese.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -24,7 +24,9 @@ TRANSFER_AGREEMENT = 0.5
 MAX_CHARS = 2000
 """Characters of a question or text that are read, from its beginning."""
 _USER = Role.USER.value
-_TOKEN = lazy_pattern(r"(?:Mr|Mrs|Ms|Dr|Prof|St)\.|[^\W_]+(?:['’][^\W_]+)*(?:(?<=s)['’](?!\w))?|[.!?;:,\n()]|(?<=\s)[-–—](?=\s)")
+_TOKEN = lazy_pattern(
+    r"(?:Mr|Mrs|Ms|Dr|Prof|St)\.|[^\W_]+(?:['’][^\W_]+)*(?:(?<=s)['’](?!\w))?|[.!?;:,\n()]|(?<=\s)[-–—](?=\s)"
+)
 _CLITIC = lazy_pattern(r"(?:n['’]t|['’](?:m|ve|re|d|ll))\Z")
 _ELISION = lazy_pattern(r"\b([ldjmnst]|qu)['’](?=\w)", 2)
 _INVERTED_PRONOUN = lazy_pattern(r"(?<=\w)-(?:t-)?(?:ils?|elles?|on|je|tu)\b")
@@ -78,7 +80,9 @@ def role_agreement(question: str, text: str, speaker: str | None = None) -> floa
     for sentence in _sentences(_units(text, grammar, asked, first_person)):
         for weight, asked_parties, parties in _comparisons(sentence, asked, grammar):
             agreement = {party is parties.get(number) for number, party in asked_parties.items() if number in parties}
-            is_complete = asked_parties.keys() <= parties.keys() or asked.language is European.GERMAN  # nouns have capitals
+            is_complete = (
+                asked_parties.keys() <= parties.keys() or asked.language is European.GERMAN
+            )  # nouns have capitals
             if len(agreement) != 1 or not is_complete:
                 continue
             if True in agreement:
@@ -214,18 +218,14 @@ def _parties(sense: Sense, places: Slots) -> dict[int, Party]:
     frame = sense.frame
     if sense.relation == "give" and sense.needed is None and frame is not GIVE and _has_recipient(places):
         frame = GIVE  # "Jonas got Mira a scarf"
-    return {
-        number: frame[slot] for slot, number in places.names if number is not None and slot in frame
-    }
+    return {number: frame[slot] for slot, number in places.names if number is not None and slot in frame}
 
 
 def _has_recipient(places: Slots) -> bool:
     return any(slot in (Slot.OBJECT, Slot.FOR) for slot, _ in places.names)
 
 
-def _comparisons(
-    sentence: Sequence[Unit], asked: _Asked, grammar: Grammar
-) -> Iterator[tuple[float, Parties, Parties]]:
+def _comparisons(sentence: Sequence[Unit], asked: _Asked, grammar: Grammar) -> Iterator[tuple[float, Parties, Parties]]:
     """The parties that a sentence gives to the asked names, beside those of the question, and how much they weigh."""
     if not any(unit.number is not None for unit in sentence):
         return
@@ -264,7 +264,7 @@ def _is_obligation(sentence: Sequence[Unit], verb: int) -> bool:
     return "must" in before or ("to" in before and not _OBLIGATIONS.isdisjoint(before))
 
 
-def _sentences(units: Sequence[Unit]) -> Iterator[list[Unit]]:
+def _sentences(units: Iterable[Unit]) -> Iterator[list[Unit]]:
     sentence: list[Unit] = []
     for unit in units:
         if unit.word in _SENTENCE_ENDS:
@@ -299,11 +299,18 @@ def _plain_units(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator
                 auxiliary = None if is_owner else "is"
             else:
                 clitic = _CLITIC.search(stem)
-                token, auxiliary = (stem[: clitic.start()] or stem, _AUXILIARIES.get(clitic[0])) if clitic else (stem, None)
+                token, auxiliary = (
+                    (stem[: clitic.start()] or stem, _AUXILIARIES.get(clitic[0])) if clitic else (stem, None)
+                )
         lower = token.lower()
-        if lower in grammar.first_person and (token != "i" or grammar is GRAMMARS[European.ENGLISH]):
+        if lower in grammar.first_person:
             yield Unit(lower, UnitKind.PRONOUN, -1, lower in _POSSESSIVES)
-        elif lower in known or (token[0].isupper() and lower not in _NOT_NAMES and lower not in grammar.asks and not (is_start and is_ordinary_word(token))):
+        elif lower in known or (
+            token[0].isupper()
+            and lower not in _NOT_NAMES
+            and lower not in grammar.asks
+            and not (is_start and is_ordinary_word(token))
+        ):
             yield Unit(lower, UnitKind.NAME, None, is_owner)
         elif lower in grammar.pronouns:
             yield Unit(lower, UnitKind.PRONOUN)
@@ -368,9 +375,7 @@ def _lowercase_names(question: str, grammar: Grammar) -> frozenset[str]:
 
 def _units(text: str, grammar: Grammar, asked: _Asked, first_person: int | None) -> Iterator[Unit]:
     """The units of a text, in which the asked names have their numbers."""
-    for unit in _merged(
-        _plain_units(text, grammar, asked.words), is_german=asked.language is European.GERMAN
-    ):
+    for unit in _merged(_plain_units(text, grammar, asked.words), is_german=asked.language is European.GERMAN):
         if unit.number is not None:
             yield unit._replace(number=first_person)
         elif unit.kind is UnitKind.NAME:

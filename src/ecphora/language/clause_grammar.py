@@ -12,8 +12,9 @@ class Grammar:
     """The small words of a language.
 
     ``between`` may stand between a subject and its verb, ``auxiliaries`` also before the subject of a question.
-    ``passive`` auxiliaries make the subject the object. ``asks_subject`` and ``asks_object`` are question words for a subject
-    and an object,    ``breaks`` words at which a clause ends. ``follows_verb`` says that the subject of a question may follow the verb.
+    ``passive`` auxiliaries make the subject the object. ``asks_subject`` and ``asks_object`` are question words for
+    persons, ``breaks`` words at which a clause ends. ``follows_verb`` says that the subject of a question may follow
+    the verb, ``needs_preposition`` that a person as an object has one.
     """
 
     auxiliaries: frozenset[str]

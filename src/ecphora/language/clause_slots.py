@@ -47,14 +47,15 @@ class Slots(NamedTuple):
 
 _MAX_RIGHT = 14
 """Units after a verb that may belong to it."""
-_BARE_OBJECT_DISTANCE = 4
-"""The most units from a verb to an object without preposition."""
+_OBJECT_REACH, _PREPOSITION_REACH = 4, 3
+"""The most words from a verb to its object, and from a preposition to its name."""
 _MAX_APPOSITION = 7
 _CONJUNCTIONS = frozenset("and or & und oder y e et ou".split())  # noqa: SIM905
 _ADVERB_ENDINGS = ("ly", "mente")
 _RELATIVE_OBJECTS = frozenset(("whom", "that", "who"))
 _RELATIVE_SUBJECTS = frozenset(("who", "that", "qui", "que", "quien"))
 _LINKS = frozenset("is are was were am be been being became become remains".split())  # noqa: SIM905
+_LINK_WORDS = _LINKS | {"not", "still", "now", "also", "has"}
 
 
 def slots(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows: bool = False) -> Slots:
@@ -158,47 +159,56 @@ def _right_names(
     agents: list[int | None] = []
     prepositions: set[Slot] = set()
     current: Slot | None = Slot.OBJECT
-    is_by, since, has_object = False, 0, False
-    for at in range(verb + 1, min(len(units), verb + 1 + _MAX_RIGHT)):
+    is_by, words, has_object = False, 0, False
+    for at in range(verb + 1, _clause_end(units, verb, grammar)):
         unit = units[at]
-        word = unit.word
-        if word in _CONJUNCTIONS and at + 1 < len(units):
-            if not (units[at - 1].is_person and units[at + 1].is_person) or _starts_clause(units, at + 1, grammar):
-                break
+        if unit.kind is UnitKind.WORD and unit.word not in _CONJUNCTIONS:
+            words += 1
+            is_preposition = unit.word in grammar.prepositions
+            if unit.word in grammar.by or is_preposition:
+                is_by, words = not is_preposition, 0
+                slot = grammar.prepositions.get(unit.word)
+                current = None if slot is Slot.OTHER and at > verb + 1 else slot
+                prepositions.update({slot} if slot is not None else ())
             continue
-        if (word in grammar.breaks and unit.number is None and not word.startswith("who")) or word in ".!?;:":
-            break
-        if word == "," or word in ("who", "whom", "that"):
-            if word == "," and at + 1 < len(units) and units[at + 1].word in grammar.prepositions:
-                continue
-            break
-        if unit.kind is UnitKind.WORD:
-            since += 1
-            if word in grammar.by:
-                current, is_by, since = None, True, 0
-            elif word in grammar.prepositions:
-                slot = grammar.prepositions[word]
-                is_by, since = False, 0
-                current = slot if slot is not Slot.OTHER or at == verb + 1 else None
-                prepositions.add(slot)
+        # "My daughter" is not the speaker; what is far from the verb or the preposition is not its own.
+        is_own = unit.is_possessive and unit.kind is UnitKind.PRONOUN
+        if unit.kind in (UnitKind.WORD, UnitKind.MARK) or is_own or words > _reach(current):
             continue
-        if unit.kind is UnitKind.MARK:
-            continue
-        if since > (_BARE_OBJECT_DISTANCE if current is Slot.OBJECT else 3):
-            continue
-        if is_by:
-            if not unit.is_possessive:
-                agents.append(unit.number)
-        elif unit.is_possessive and unit.kind is UnitKind.PRONOUN:
-            continue  # "my daughter" is not the speaker
-        elif current is Slot.OBJECT and unit.is_possessive:
-            found.append(SlotName(Slot.POSSESSOR, unit.number))
+        if is_by and not unit.is_possessive:
+            agents.append(unit.number)
+        elif current is Slot.OBJECT:
+            if unit.is_possessive:
+                found.append(SlotName(Slot.POSSESSOR, unit.number))
+            elif not has_object or units[at - 1].word in _CONJUNCTIONS:
+                found.append(SlotName(Slot.OBJECT, unit.number))
             has_object = True
-        elif current is not None and not (unit.is_possessive and current is not Slot.POSSESSOR):
-            if current is not Slot.OBJECT or not has_object or units[at - 1].word in _CONJUNCTIONS:
-                found.append(SlotName(current, unit.number))
-            has_object = has_object or current is Slot.OBJECT
+        elif current is not None and (not unit.is_possessive or current is Slot.POSSESSOR):
+            found.append(SlotName(current, unit.number))
     return found, frozenset(prepositions), agents
+
+
+def _reach(slot: Slot | None) -> int:
+    """The most words between a verb or a preposition and its name."""
+    return _OBJECT_REACH if slot is Slot.OBJECT else _PREPOSITION_REACH
+
+
+def _clause_end(units: Sequence[Unit], verb: int, grammar: Grammar) -> int:
+    """The index at which the clause of a verb ends."""
+    end = min(len(units), verb + 1 + _MAX_RIGHT)
+    for at in range(verb + 1, end):
+        word = units[at].word
+        following = units[at + 1] if at + 1 < len(units) else None
+        if word in _CONJUNCTIONS and following is not None:
+            joins_names = units[at - 1].is_person and following.is_person
+            if not joins_names or _starts_clause(units, at + 1, grammar):
+                return at
+        elif word == ",":
+            if following is None or following.word not in grammar.prepositions:
+                return at
+        elif word == ":" or (word in grammar.breaks and units[at].number is None) or word in _RELATIVE_OBJECTS:
+            return at
+    return end
 
 
 def _starts_clause(units: Sequence[Unit], at: int, grammar: Grammar) -> bool:
@@ -253,33 +263,40 @@ def noun_parties(units: Sequence[Unit], noun: int, party: Party) -> Iterator[tup
 
     "Jonas is Mira's boss", "Mira's boss is Jonas", "the boss of Mira is Jonas", "Jonas, the boss of Mira".
     """
-    other = Party(-party)
     start = noun - 1
     while start >= 0 and units[start].kind is UnitKind.WORD and noun - start <= 2 and not _is_bound(units[start]):
         start -= 1
-    has_owner = start >= 0 and units[start].is_possessive
-    owner = units[start] if has_owner else None
-    end = noun + 1
-    if not has_owner and end + 1 < len(units) and units[end].word in ("of", "to"):
-        owner, end = units[end + 1], end + 2
-    if owner is None or owner.kind not in (UnitKind.NAME, UnitKind.PRONOUN):
+    if start >= 0 and units[start].is_possessive:
+        owner, before, end = units[start], start - 1, noun + 1
+    elif noun + 2 < len(units) and units[noun + 1].word in ("of", "to"):
+        has_article = start >= 0 and units[start].word in ("the", "a", "an")
+        owner, before, end = units[noun + 2], start - 1 if has_article else start, noun + 3
+    else:
+        return
+    if owner.kind not in (UnitKind.NAME, UnitKind.PRONOUN):
         return
     if owner.number is not None:
-        yield owner.number, other
-    before = start - 1 if has_owner or (start >= 0 and units[start].word in ("the", "a", "an")) else start
-    if before >= 1 and (units[before].word in _LINKS or units[before].word == ","):
-        before -= 1
-        while before > 0 and units[before].word in _LINKS | {"not", "still", "now", "also", "has"}:
-            before -= 1
-        if units[before].is_person:
-            if units[before].number is not None:
-                yield units[before].number or 0, party
-            return
-    after = end
-    while after < len(units) and (units[after].word in _LINKS or units[after].word in (",", "called", "named", ":")):
-        after += 1
-    if after < len(units) and units[after].is_person and units[after].number is not None:
-        yield units[after].number or 0, party
+        yield owner.number, Party(-party)
+    holder = _linked_before(units, before) or _linked_after(units, end)
+    if holder is not None and holder.number is not None:
+        yield holder.number, party
+
+
+def _linked_before(units: Sequence[Unit], at: int) -> Unit | None:
+    """The person before "is" or a comma at an index."""
+    if at < 1 or not (units[at].word in _LINKS or units[at].word == ","):
+        return None
+    at -= 1
+    while at > 0 and units[at].word in _LINK_WORDS:
+        at -= 1
+    return units[at] if units[at].is_person else None
+
+
+def _linked_after(units: Sequence[Unit], at: int) -> Unit | None:
+    """The person after "is", a comma or "called" at an index, or there."""
+    while at < len(units) and (units[at].word in _LINKS or units[at].word in (",", "called", "named", ":")):
+        at += 1
+    return units[at] if at < len(units) and units[at].is_person else None
 
 
 def _is_bound(unit: Unit) -> bool:
