@@ -27,7 +27,7 @@ _USER = Role.USER.value
 _TOKEN = lazy_pattern(
     r"(?:Mr|Mrs|Ms|Dr|Prof|St)\.|[^\W_]+(?:['’][^\W_]+)*(?:(?<=s)['’](?!\w))?|[.!?;:,\n()]|(?<=\s)[-–—](?=\s)"
 )
-_CLITIC = lazy_pattern(r"(?:n['’]t|['’](?:m|ve|re|d|ll))\Z")
+_CLITIC = lazy_pattern(r"(?:n't|'(?:m|ve|re|d|ll))\Z")
 _ELISION = lazy_pattern(r"\b([ldjmnst]|qu)['’](?=\w)", 2)
 _INVERTED_PRONOUN = lazy_pattern(r"(?<=\w)-(?:t-)?(?:ils?|elles?|on|je|tu)\b")
 _OBLIGATIONS = frozenset(("has", "have", "needs", "need", "had", "got"))
@@ -94,10 +94,8 @@ def role_agreement(question: str, text: str, speaker: str | None = None) -> floa
 
 def _speaker_number(asked: _Asked, speaker: str | None) -> int | None:
     """The number of the asked name that the speaker of a text has."""
-    if role_of(speaker) is Role.USER or speaker is None:
-        words = {_USER}
-    else:
-        words = set(speaker.lower().split())
+    is_user = speaker is None or role_of(speaker) is Role.USER
+    words = frozenset((_USER,) if is_user else str(speaker).lower().split())
     return next((number for number, name in enumerate(asked.names) if words <= name or name <= words), None)
 
 
@@ -290,18 +288,7 @@ def _plain_units(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator
             continue
         if token.endswith("."):
             continue
-        is_owner, auxiliary = False, None
-        if "'" in token or "’" in token:
-            stem = token.replace("’", "'")
-            if stem.endswith(("'s", "s'")) and len(stem) > 2:
-                token = stem[:-2] if stem.endswith("'s") else stem[:-1]
-                is_owner = token.lower() not in _NOT_OWNERS
-                auxiliary = None if is_owner else "is"
-            else:
-                clitic = _CLITIC.search(stem)
-                token, auxiliary = (
-                    (stem[: clitic.start()] or stem, _AUXILIARIES.get(clitic[0])) if clitic else (stem, None)
-                )
+        token, is_owner, auxiliary = _without_ending(token)
         lower = token.lower()
         if lower in grammar.first_person:
             yield Unit(lower, UnitKind.PRONOUN, -1, lower in _POSSESSIVES)
@@ -309,6 +296,8 @@ def _plain_units(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator
             token[0].isupper()
             and lower not in _NOT_NAMES
             and lower not in grammar.asks
+            and lower not in grammar.prepositions
+            and lower not in grammar.articles
             and not (is_start and is_ordinary_word(token))
         ):
             yield Unit(lower, UnitKind.NAME, None, is_owner)
@@ -319,6 +308,21 @@ def _plain_units(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator
         if auxiliary:
             yield Unit(auxiliary)
         is_start = False
+
+
+def _without_ending(token: str) -> tuple[str, bool, str | None]:
+    """A word without "'s", "n't" and the like; whether it is a possessive; and the auxiliary in its ending."""
+    word = token.replace("’", "'")
+    if "'" not in word:
+        return word, False, None
+    if word.endswith(("'s", "s'")) and len(word) > 2:
+        stem = word[:-2] if word.endswith("'s") else word[:-1]
+        is_owner = stem.lower() not in _NOT_OWNERS
+        return stem, is_owner, None if is_owner else "is"
+    clitic = _CLITIC.search(word)
+    if clitic is None or not clitic.start():
+        return word, False, None
+    return word[: clitic.start()], False, _AUXILIARIES.get(clitic[0])
 
 
 def _merged(units: Iterator[Unit], *, is_german: bool) -> Iterator[Unit]:
