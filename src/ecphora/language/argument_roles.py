@@ -12,6 +12,7 @@ from itertools import pairwise
 from ..lazy_pattern import lazy_pattern
 from .clause_grammar import GRAMMARS, Grammar
 from .clause_slots import Slots, Unit, UnitKind, german_slots, noun_parties, slots
+from .clauses import SENTENCE_BREAK
 from .european_languages import European, european_language, words_of
 from .ordinary_words import is_ordinary_word
 from .role_lexicon import GIVE, Party, Sense, Slot, known_senses, noun_relation, senses
@@ -69,15 +70,14 @@ def role_agreement(question: str, text: str, speaker: str | None = None) -> floa
     if asked is None:
         return 0.0
     text = text[:MAX_CHARS]
-    lower = text.lower()
     first_person = _speaker_number(asked, speaker)
-    if not any(
-        number == first_person or any(word in lower for word in name) for number, name in enumerate(asked.names)
-    ):
+    words = asked.words if first_person is None else frozenset(("",))
+    if not _has_any(text, words):
         return 0.0
     grammar = GRAMMARS[asked.language]
     fit = misfit = 0.0
-    for sentence in _sentences(_units(text, grammar, asked, first_person)):
+    parts = [part for part in SENTENCE_BREAK.split(text) if _has_any(part, words)]
+    for sentence in (one for part in parts for one in _sentences(_units(part, grammar, asked, first_person))):
         for weight, asked_parties, parties in _comparisons(sentence, asked, grammar):
             agreement = {party is parties.get(number) for number, party in asked_parties.items() if number in parties}
             is_complete = (
@@ -90,6 +90,12 @@ def role_agreement(question: str, text: str, speaker: str | None = None) -> floa
             else:
                 misfit = max(misfit, weight)
     return 0.0 if fit and misfit else fit - misfit
+
+
+def _has_any(text: str, words: frozenset[str]) -> bool:
+    """Whether a text has one of these in lower case, as a word or a part of one."""
+    lower = text.lower()
+    return any(word in lower for word in words)
 
 
 def _speaker_number(asked: _Asked, speaker: str | None) -> int | None:
