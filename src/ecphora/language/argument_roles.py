@@ -4,43 +4,28 @@ No parser: the order of names, verbs and prepositions is read by rules, for Engl
 Portuguese.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from ..lazy_pattern import lazy_pattern
 from .clause_grammar import GRAMMARS, Grammar
-from .clause_slots import Slots, Unit, UnitKind, german_slots, noun_parties, slots
+from .clause_slots import Slots, german_slots, noun_parties, slots
+from .clause_units import TOKEN, USER, Unit, UnitKind, sentences, split_units
 from .clauses import SENTENCE_BREAK
 from .european_languages import European, european_language, words_of
 from .ordinary_words import is_ordinary_word
 from .role_lexicon import GIVE, Party, Sense, Slot, known_senses, noun_relation, senses
 from .roles import Role, role_of
 from .verb_forms import may_be_participle
-from .word_lists import DATE_WORDS, FOREIGN_STARTERS, SENTENCE_STARTERS
 
 TRANSFER_AGREEMENT = 0.5
 """The agreement between two relations in which something passes from one to the other, such as "gave" and "lent"."""
 MAX_CHARS = 2000
 """Characters of a question or text that are read, from its beginning."""
-_USER = Role.USER.value
-_TOKEN = lazy_pattern(
-    r"(?:Mr|Mrs|Ms|Dr|Prof|St)\.|[^\W_]+(?:['’][^\W_]+)*(?:(?<=s)['’](?!\w))?|[.!?;:,\n()]|(?<=\s)[-–—](?=\s)"
-)
-_CLITIC = lazy_pattern(r"(?:n't|'(?:m|ve|re|d|ll))\Z")
-_ELISION = lazy_pattern(r"\b([ldjmnst]|qu)['’](?=\w)", 2)
-_INVERTED_PRONOUN = lazy_pattern(r"(?<=\w)-(?:t-)?(?:ils?|elles?|on|je|tu)\b")
 _OBLIGATIONS = frozenset(("has", "have", "needs", "need", "had", "got"))
-_AUXILIARIES = {"'m": "am", "'ve": "have", "'re": "are", "'d": "would", "'ll": "will"}
-_CONTRACTED = {"wo": "will", "ca": "can", "sha": "shall"}
-_NOT_OWNERS = frozenset("it he she that what who there here let how where when".split())  # noqa: SIM905
-_POSSESSIVES = frozenset(
-    "my mine our your his their mein meine meiner meinem meinen mi mon ma mes meu minha".split()  # noqa: SIM905
-)
-_SENTENCE_ENDS = frozenset(".!?;\n-–—")
-_NOT_NAMES = SENTENCE_STARTERS | FOREIGN_STARTERS | DATE_WORDS
-
+_WORD = lazy_pattern(r"[^\W_]+")
 _RID = Unit("rid")
 """After "get", a word that turns it around: who gets rid of something receives nothing."""
 
@@ -76,8 +61,8 @@ def role_agreement(question: str, text: str, speaker: str | None = None) -> floa
         return 0.0
     grammar = GRAMMARS[asked.language]
     fit = misfit = 0.0
-    parts = [part for part in SENTENCE_BREAK.split(text) if _has_any(part, words)]
-    for sentence in (one for part in parts for one in _sentences(_units(part, grammar, asked, first_person))):
+    parts = (part for part in SENTENCE_BREAK.split(text) if _has_any(part, words) and _has_relation(part, asked))
+    for sentence in (one for part in parts for one in sentences(_units(part, asked, first_person))):
         for weight, asked_parties, parties in _comparisons(sentence, asked, grammar):
             agreement = {party is parties.get(number) for number, party in asked_parties.items() if number in parties}
             is_complete = (
@@ -98,10 +83,19 @@ def _has_any(text: str, words: frozenset[str]) -> bool:
     return any(word in lower for word in words)
 
 
+def _has_relation(text: str, asked: _Asked) -> bool:
+    """Whether a text has a word for a relation that is asked about; most texts have none and need not be read."""
+    return any(
+        any(_is_asked(sense, asked) for sense in senses(word, asked.language))
+        or ((noun := noun_relation(word)) is not None and noun[0] in asked.parties)
+        for word in _WORD.findall(text.lower())
+    )
+
+
 def _speaker_number(asked: _Asked, speaker: str | None) -> int | None:
     """The number of the asked name that the speaker of a text has."""
     is_user = speaker is None or role_of(speaker) is Role.USER
-    words = frozenset((_USER,) if is_user else str(speaker).lower().split())
+    words = frozenset((USER,) if is_user else str(speaker).lower().split())
     return next((number for number, name in enumerate(asked.names) if words <= name or name <= words), None)
 
 
@@ -113,7 +107,7 @@ def _asked(question: str) -> _Asked | None:
     names: list[frozenset[str]] = []
     parties: dict[str, dict[int, Party]] = {}
     transfer: dict[int, Party] = {}
-    for sentence in _sentences(_question_units(question, grammar, language, names)):
+    for sentence in sentences(_question_units(question, grammar, language, names)):
         if not any(unit.number is not None for unit in sentence):
             continue
         statement, subject_follows, is_inverted = _as_statement(sentence, grammar, language)
@@ -268,95 +262,17 @@ def _is_obligation(sentence: Sequence[Unit], verb: int) -> bool:
     return "must" in before or ("to" in before and not _OBLIGATIONS.isdisjoint(before))
 
 
-def _sentences(units: Iterable[Unit]) -> Iterator[list[Unit]]:
-    sentence: list[Unit] = []
-    for unit in units:
-        if unit.word in _SENTENCE_ENDS:
-            if sentence:
-                yield sentence
-            sentence = []
-        else:
-            sentence.append(unit)
-    if sentence:
-        yield sentence
-
-
-def _plain_units(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator[Unit]:
-    """The units of a text; names are in their parts and have no number yet."""
-    if grammar is GRAMMARS[European.FRENCH]:
-        text = _INVERTED_PRONOUN.sub("", _ELISION.sub(r"\1 ", text))
-    is_start = True
-    for match in _TOKEN.finditer(text):
-        token = match[0]
-        if not token[0].isalnum():
-            yield Unit(token, UnitKind.MARK)
-            is_start = token in _SENTENCE_ENDS
-            continue
-        if token.endswith("."):
-            continue
-        token, is_owner, auxiliary = _without_ending(token)
-        lower = token.lower()
-        if lower in grammar.first_person:
-            yield Unit(lower, UnitKind.PRONOUN, -1, lower in _POSSESSIVES)
-        elif lower in known or (
-            token[0].isupper()
-            and lower not in _NOT_NAMES
-            and lower not in grammar.asks
-            and lower not in grammar.prepositions
-            and lower not in grammar.articles
-            and not (is_start and is_ordinary_word(token))
-        ):
-            yield Unit(lower, UnitKind.NAME, None, is_owner)
-        elif lower in grammar.pronouns:
-            yield Unit(lower, UnitKind.PRONOUN)
-        else:
-            yield Unit(_CONTRACTED.get(lower, lower), UnitKind.WORD, None, is_owner)
-        if auxiliary:
-            yield Unit(auxiliary)
-        is_start = False
-
-
-def _without_ending(token: str) -> tuple[str, bool, str | None]:
-    """A word without "'s", "n't" and the like; whether it is a possessive; and the auxiliary in its ending."""
-    word = token.replace("’", "'")
-    if "'" not in word:
-        return word, False, None
-    if word.endswith(("'s", "s'")) and len(word) > 2:
-        stem = word[:-2] if word.endswith("'s") else word[:-1]
-        is_owner = stem.lower() not in _NOT_OWNERS
-        return stem, is_owner, None if is_owner else "is"
-    clitic = _CLITIC.search(word)
-    if clitic is None or not clitic.start():
-        return word, False, None
-    return word[: clitic.start()], False, _AUXILIARIES.get(clitic[0])
-
-
-def _merged(units: Iterator[Unit], *, is_german: bool) -> Iterator[Unit]:
-    """Names of several words as one unit, whose word has spaces; without the article of "the user"."""
-    held: Unit | None = None
-    for unit in units:
-        if held is not None:
-            if held.kind is UnitKind.NAME and unit.kind is UnitKind.NAME and not held.is_possessive and not is_german:
-                held = Unit(f"{held.word} {unit.word}", UnitKind.NAME, None, unit.is_possessive)
-                continue
-            if not (held.word == "the" and unit.word == _USER):
-                yield held
-        held = Unit(unit.word, UnitKind.NAME, None, unit.is_possessive) if unit.word == _USER else unit
-    if held is not None:
-        yield held
-
-
 def _question_units(question: str, grammar: Grammar, language: European, names: list[frozenset[str]]) -> list[Unit]:
     """The units of a question, in which names are numbered; the words of each are added to ``names``."""
     known = _lowercase_names(question, grammar) if language is European.ENGLISH and question.islower() else frozenset()
     result: list[Unit] = []
-    for unit in _merged(_plain_units(question, grammar, known), is_german=language is European.GERMAN):
+    for unit in split_units(question, language, known):
         if unit.number is None and unit.kind is not UnitKind.NAME:
             asks = unit.word in grammar.asks_subject or unit.word in grammar.asks_object
             is_owner = unit.word == "whose"
             result.append(Unit(unit.word, UnitKind.PRONOUN, None, is_owner) if asks or is_owner else unit)
             continue
-        words = frozenset((_USER,)) if unit.number is not None else frozenset(unit.word.split())
+        words = frozenset((USER,)) if unit.number is not None else frozenset(unit.word.split())
         if words not in names:
             names.append(words)
         result.append(unit._replace(number=names.index(words)))
@@ -365,7 +281,7 @@ def _question_units(question: str, grammar: Grammar, language: European, names: 
 
 def _lowercase_names(question: str, grammar: Grammar) -> frozenset[str]:
     """The words of a question without capitals that may be names: after an auxiliary, a preposition or a verb."""
-    words = [match[0] for match in _TOKEN.finditer(question)]
+    words = [match[0] for match in TOKEN.finditer(question)]
     found = {
         word: before
         for before, word in pairwise(words)
@@ -383,9 +299,9 @@ def _lowercase_names(question: str, grammar: Grammar) -> frozenset[str]:
     return certain or frozenset(found)
 
 
-def _units(text: str, grammar: Grammar, asked: _Asked, first_person: int | None) -> Iterator[Unit]:
+def _units(text: str, asked: _Asked, first_person: int | None) -> Iterator[Unit]:
     """The units of a text, in which the asked names have their numbers."""
-    for unit in _merged(_plain_units(text, grammar, asked.words), is_german=asked.language is European.GERMAN):
+    for unit in split_units(text, asked.language, asked.words):
         if unit.number is not None:
             yield unit._replace(number=first_person)
         elif unit.kind is UnitKind.NAME:

@@ -1,34 +1,11 @@
 """Finds the place of each name beside a verb or a noun of relation: before it, after it, after which preposition."""
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from typing import NamedTuple
 
 from .clause_grammar import Grammar
+from .clause_units import Unit, UnitKind
 from .role_lexicon import Party, Slot
-
-
-class UnitKind(Enum):
-    """What a unit of a sentence is."""
-
-    WORD = "word"
-    NAME = "name"
-    PRONOUN = "pronoun"
-    MARK = "mark"
-
-
-class Unit(NamedTuple):
-    """A word in lower case, a whole name or a mark; ``number`` is the number of an asked name."""
-
-    word: str
-    kind: UnitKind = UnitKind.WORD
-    number: int | None = None
-    is_possessive: bool = False
-
-    @property
-    def is_person(self) -> bool:
-        """Whether it can be a subject or object by itself."""
-        return self.kind in (UnitKind.NAME, UnitKind.PRONOUN) and not self.is_possessive
 
 
 class SlotName(NamedTuple):
