@@ -100,7 +100,7 @@ def test_sign_says_whether_the_names_have_the_same_parts(
     assert (agreement > 0) - (agreement < 0) == sign
 
 
-def test_nothing_is_said_without_a_relation_or_without_the_name() -> None:
+def test_agreement_is_0_without_a_relation_or_the_name() -> None:
     assert role_agreement("What is the capital of Peru?", "Lima is the capital of Peru.") == 0
     assert role_agreement("Whom did Jonas invite?", "Petra invited Mira.") == 0
     assert role_agreement("Whom did Jonas invite?", "Jonas painted Mira.") == 0
@@ -144,7 +144,7 @@ def test_relative_clause_has_its_own_subject() -> None:
     assert role_agreement("Whom did Jonas invite?", "Jonas, who invited Mira, came late.") == 1
 
 
-def test_whoever_gets_rid_of_something_receives_nothing() -> None:
+def test_getting_rid_of_something_is_no_receipt() -> None:
     assert role_agreement("What did Mira get?", "Mira got a mirror from Jonas.") == 1
     assert role_agreement("What did Mira get?", "Mira got rid of a mirror.") == 0
 
