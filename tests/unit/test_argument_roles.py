@@ -171,3 +171,49 @@ def test_participles_are_told_from_nouns() -> None:
     assert may_be_participle("invited")
     assert may_be_participle("brought")
     assert not may_be_participle("money")
+
+
+def test_comma_ends_the_objects_of_a_verb() -> None:
+    assert role_agreement("Whom did Jonas invite?", "She invited, Jonas said, the whole street.") == 0
+    assert role_agreement("To whom did Jonas give the keys?", "Petra gave her keys, for a week, to Jonas.") == -1
+
+
+def test_coordinated_names_are_objects_unless_a_verb_follows() -> None:
+    assert role_agreement("Who invited Jonas?", "Petra invited Karl and Jonas.") == 1
+    assert role_agreement("Who invited Jonas?", "Petra invited Karl and Jonas played.") == 0
+
+
+def test_preposition_after_the_verb_has_its_object() -> None:
+    assert role_agreement("Who relies on Mira?", "Jonas relies on Mira.") == 1
+    assert role_agreement("Who relies on Mira?", "Mira relies on Jonas.") == -1
+    assert role_agreement("Whom did Jonas visit?", "They visited friends with Jonas.") == 0
+
+
+def test_first_person_is_the_speaker_by_any_part_of_the_name() -> None:
+    assert role_agreement("Whom did Jonas invite?", "I invited Mira.", "Jonas Weber") == 1
+    assert role_agreement("Whom did Jonas invite?", "I invited Mira.", "Petra") == 0
+    assert role_agreement("Whom did I invite?", "I invited Mira.") == 1
+    assert role_agreement("Whom did I invite?", "I invited Mira.", "Petra") == 0
+
+
+def test_noun_of_relation_needs_no_article() -> None:
+    assert role_agreement("Who is the boss of Mira?", "Jonas is boss of Mira.") == 1
+    assert role_agreement("Whose boss is Mira?", "The boss of Jonas is Mira.") == 1
+    assert role_agreement("Whose boss is Mira?", "The boss of Mira is Jonas.") == -1
+    assert role_agreement("Whose boss is Mira?", "The boss of Jonas") == 0
+
+
+def test_coordinated_names_are_subjects() -> None:
+    assert role_agreement("Whom did Mira invite?", "Mira and Jonas invited Petra.") == 1
+    assert role_agreement("Whom did Mira invite?", "Karl, Mira and Jonas invited Petra.") == 1
+    assert role_agreement("Whom did Mira invite?", "The friend of Mira invited Petra.") == 0
+
+
+def test_spanish_subject_follows_the_verb_of_a_question() -> None:
+    assert role_agreement("¿Qué le regaló Jonas a Mira?", "Jonas le regaló un libro a Mira.") == 1
+    assert role_agreement("¿Qué le regaló Jonas a Mira?", "Mira le regaló un libro a Jonas.") == -1
+
+
+def test_relative_clause_without_a_comma_has_its_own_subject() -> None:
+    assert role_agreement("Who invited Mira?", "The Mira whom Jonas invited came late.") == 1
+    assert role_agreement("Who invited Mira?", "They met the Mira who invited Jonas.") == -1

@@ -169,21 +169,23 @@ def _main_verb(units: Sequence[Unit], grammar: Grammar, language: European, *, h
         and not unit.is_possessive
         and unit.word not in grammar.articles
         and unit.word not in grammar.prepositions
+        and unit.word not in grammar.asks
         and (unit.word not in grammar.between or (place > 0 and _is_full_verb(units, place, language)))
         and not unit.word.endswith(("ly", "mente"))
     ]
     if language is European.GERMAN:
         words.reverse()  # the participle is at the end
-    else:
-        person = next((place for place, unit in enumerate(units) if unit.is_person), 0 if has_subject else len(units))
-        follows = next((place for place in words if place > person or (has_subject and person > place)), None)
-        if follows is not None and senses(units[follows].word, language):
-            is_noun = language is European.ENGLISH and noun_relation(units[follows].word) is not None
-            if not is_noun and all(unit.word in grammar.between for unit in units[person + 1 : follows]):
-                return follows
     known = next((place for place in words if known_senses(units[place].word, language)), None)
-    if known is None and language is European.GERMAN:
-        known = next((place for place in words if senses(units[place].word, language)), None)
+    if known is not None and (grammar.follows_verb or language is European.GERMAN):
+        return known  # a noun may come before: "¿Cuánto dinero le debe …?"
+    if language is European.GERMAN:
+        return next((place for place in words if senses(units[place].word, language)), None)
+    person = next((place for place, unit in enumerate(units) if unit.is_person), 0 if has_subject else len(units))
+    follows = next((place for place in words if place > person or (has_subject and person > place)), None)
+    if follows is not None and senses(units[follows].word, language):
+        is_noun = language is European.ENGLISH and noun_relation(units[follows].word) is not None
+        if not is_noun and all(unit.word in grammar.between for unit in units[person + 1 : follows]):
+            return follows
     return known
 
 
