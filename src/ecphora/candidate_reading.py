@@ -1,5 +1,4 @@
-"""Lets a reader read the best candidates of a query, and the update scorer compare them: fetches their texts, and stops
-before a deadline, if there is one."""
+"""Lets a reader read the best candidates of a query: fetches their texts, and stops before a deadline, if there is one."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -9,13 +8,13 @@ from time import perf_counter
 import numpy as np
 
 from .cancellation import check_cancellation
-from .errors import EcphoraError, LLMError, ReaderUnavailable
+from .errors import LLMError, ReaderUnavailable
 from .graph import Graph
+from .language.argument_roles import role_agreement
 from .model import Mask, Node, Query, Rows, Scores
 from .ports import (
     ActivateCandidates,
     CascadeReader,
-    FactUpdateScorer,
     NodeReader,
     Passage,
     Reader,
@@ -23,11 +22,6 @@ from .ports import (
     Strategy,
 )
 from .readers.fallback import FallbackReader
-from .text_format import as_message
-
-MAX_COMPARED_LENGTH = 150
-"""The longest text that is compared, in characters: a longer one tells of several matters, and the update scorer does
-not know about which of them the question is."""
 
 
 def find_candidates(strategy: Strategy, query: Query, graph: Graph) -> ActivateCandidates:
@@ -43,11 +37,10 @@ class CandidateReading:
     """Reads candidates of one query; a :class:`~ecphora.ports.RowReader`.
 
     It reads them in the order given, a batch at a time. With ``time_limit``, in seconds from the first batch, it starts
-    none that would probably end later: one is taken to last as long as the longest before, whether of passages or of
-    pairs. If the reader fails, the rest is not read. ``seconds`` says how long it has read and compared, ``count`` how
-    many passages it has read at least once, and ``unread_count`` how many the time limit or a failure left unread;
-    ``error`` says why the reader or the scorer failed, also if another one stood in. ``clock`` gives seconds. Without
-    ``update_scorer`` no pairs are scored.
+    none that would probably end later: one is taken to last as long as the longest before. If the reader fails, the
+    rest is not read. ``seconds`` says how long it has read, ``count`` how many passages it has read at least once, and
+    ``unread_count`` how many the time limit or a failure left unread; ``error`` says why the reader failed, also if
+    another one stood in. ``clock`` gives seconds.
     """
 
     reader: Reader
@@ -56,7 +49,6 @@ class CandidateReading:
     read_nodes: NodeReader
     time_limit: float | None = None
     is_mandatory: bool = False
-    update_scorer: FactUpdateScorer | None = None
     clock: Callable[[], float] = perf_counter
     seconds: float = field(default=0.0, init=False)
     count: int = field(default=0, init=False)
@@ -112,29 +104,11 @@ class CandidateReading:
         self.seconds += self.clock() - started
         return found
 
-    def score_updates(self, earlier: Rows, later: Rows, /) -> Scores:
-        """Return the log-odds that each later row updates the earlier one beside it, NaN for pairs not scored.
-
-        Texts of more than ``MAX_COMPARED_LENGTH`` characters are not.
-        """
-        log_odds = np.full(len(earlier), np.nan, np.float32)
-        if self.update_scorer is None:
-            return log_odds
-        started = self.clock()
-        nodes = {node.id: node for node in self.read_nodes(np.unique(np.concatenate([earlier, later])))}
-        pairs: dict[int, tuple[str, str]] = {}
-        for place, rows in enumerate(zip(earlier.tolist(), later.tolist(), strict=True)):
-            first, second = (nodes.get(self.graph.id(row)) for row in rows)
-            if first and second and is_comparable(first.text, second.text):  # None: another process has forgotten it
-                pairs[place] = as_message(first.text, first.speaker), as_message(second.text, second.speaker)
-        for batch in self._batches(list(pairs), max(1, len(pairs))):
-            try:
-                log_odds[batch] = self.update_scorer.score([pairs[place] for place in batch])
-            except EcphoraError as error:
-                self.error = str(error)
-                break
-        self.seconds += self.clock() - started
-        return log_odds
+    def role_agreements(self, rows: Rows, /) -> Scores:
+        """Return how the roles of the question's names fit those in each row that was read, -1 to 1."""
+        question = self.query.search_text
+        passages = (self._passages_read[row] for row in rows.tolist())
+        return np.array([role_agreement(question, one.text, one.speaker) for one in passages], np.float32)
 
     @property
     def _asked_on(self) -> date:
@@ -166,11 +140,6 @@ class CandidateReading:
             None if (found := node(row)) is None else _passage(found, node(before))
             for row, before in zip(rows.tolist(), previous.tolist(), strict=True)
         ]
-
-
-def is_comparable(*texts: str) -> bool:
-    """Whether texts are short enough to be compared."""
-    return all(len(text) <= MAX_COMPARED_LENGTH for text in texts)
 
 
 def _passage(node: Node, previous: Node | None) -> Passage:

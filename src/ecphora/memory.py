@@ -557,7 +557,6 @@ class Memory:
                 read_nodes,
                 time_limit=None if reading_ms is None else reading_ms / 1000,
                 is_mandatory=when_to_read is Reading.ALWAYS,
-                update_scorer=self._update_scorer,
             )
         )
         steps = RecallSteps(

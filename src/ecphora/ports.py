@@ -408,10 +408,10 @@ class RowReader(Protocol):
         """
         ...
 
-    def score_updates(self, earlier: Rows, later: Rows, /) -> Scores:
-        """Log-odds that each later row updates the earlier one beside it, NaN for pairs that were not scored.
+    def role_agreements(self, rows: Rows, /) -> Scores:
+        """How the roles of the question's names fit those in rows that were read, -1 to 1, shape ``(len(rows),)``.
 
-        Both arguments and the result have the shape ``(pairs,)``.
+        1 if who does something and to whom is as in the question, -1 if it is reversed, 0 if nothing can be said.
         """
         ...
 

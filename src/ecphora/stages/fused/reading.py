@@ -28,9 +28,9 @@ from .newer_answers import (
 from .ranker import RankedPool, Ranker
 from .recency_preference import RecencyPreference, recency_preference_by_words
 
-READING, SECOND_READING = "reading", "second reading"
-"""The features of the first reading, and of what the second one says more."""
-READING_FEATURES = (READING, SECOND_READING, NEWER_ANSWER, OLDER_ANSWER, SERIES_END)
+READING, SECOND_READING, ROLE_AGREEMENT = "reading", "second reading", "role agreement"
+"""The features of the first reading, of what the second one says more, and of who did what to whom."""
+READING_FEATURES = (READING, SECOND_READING, ROLE_AGREEMENT, NEWER_ANSWER, OLDER_ANSWER, SERIES_END)
 """The features of candidates that were read; 0 for all others."""
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
@@ -97,7 +97,10 @@ class ReadingPolicy(ShortRepr):
         second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
         pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices])
         newer = newer_answer_features(pairs, second, self.preference(pool.query), asked_end(pool.query.text))
-        return with_features(read_once, indices, {SECOND_READING: second - first, **newer}, second)
+        roles = read.role_agreements(pool.rows[indices])
+        return with_features(
+            read_once, indices, {SECOND_READING: second - first, ROLE_AGREEMENT: roles, **newer}, second
+        )
 
     def _is_clear(self, log_odds: Scores, confidence: float) -> bool:
         """Whether the ranking is clear; ``log_odds`` are those of the candidates, best first."""
