@@ -56,9 +56,12 @@ _COMMON_WORDS = {
         "maio segunda terça quarta quinta sexta feira sábado domingo"
     ),
 }
-
 """Each language's commonest words, and its words of time."""
-ALL_COMMON_WORDS = frozenset().union(*_COMMON_WORDS.values())
+
+
+def common_words(language: European) -> frozenset[str]:
+    """The commonest words of a language, and its words of time."""
+    return _COMMON_WORDS[language]
 
 
 def words_of(text: str) -> set[str]:

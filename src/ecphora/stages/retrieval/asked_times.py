@@ -1,0 +1,94 @@
+"""The memories of the times that a question asks about, and the tiers in which they rank.
+
+A tier is for a question whose only content is a time, such as "What did I tell you on 12 July?": whatever was told or
+happened then answers it, and shares no word with it.
+"""
+
+import numpy as np
+
+from ...graph import Graph, epoch_seconds
+from ...language.asked_time import rest_of_question
+from ...model import Interval, Mask, Query, Rows, Scores
+from ...timeparse import local_seconds
+from . import temporal
+
+DAY = 86_400.0
+"""Seconds."""
+SHORT, DATED = 32 * DAY, 8 * DAY
+"""The most seconds of a short time, a day to a month; and of one in which an event is dated, a day to a week."""
+OPEN = 1000 * 366 * DAY
+"""A time as long as this is open to one side: "before 2020"."""
+MAX_ROWS = 200
+"""The most memories in the tiers."""
+THEN, AROUND_THEN = 2, 1
+"""The tiers: told at the time asked about or stating a time in it, and stating a time that only overlaps it."""
+
+
+def asked_times(query: Query) -> tuple[Interval, ...]:
+    """The times that a question asks about and that are not open: the short ones, or all if none is short."""
+    bounded = tuple(time for time in query.time_ranges if _length(time) < OPEN)
+    return tuple(time for time in bounded if is_short(time)) or bounded
+
+
+def is_short(time: Interval) -> bool:
+    """Whether a time is at most about a month long."""
+    return _length(time) <= SHORT
+
+
+def time_tiers(graph: Graph, query: Query, eligible: Mask, scores: Scores) -> Rows:
+    """The tier of each row, 0 for one that is not of the time asked about, and if the question asks for anything else.
+
+    If there are many, only those with the best ``scores`` have a tier, and of equal ones the earliest.
+    """
+    tiers = np.zeros(len(graph), np.intp)
+    times = asked_times(query)
+    if not times or rest_of_question(query.text):
+        return tiers
+    for time in times:
+        tiers = np.maximum(tiers, _tiers_of(graph, query, time))
+    tiers[~eligible] = 0
+    rows = np.flatnonzero(tiers)
+    order = np.lexsort((graph.nodes["happened"][rows], -scores[rows], -tiers[rows]))
+    tiers[rows[order[MAX_ROWS:]]] = 0
+    return tiers
+
+
+def has_unknown_time(graph: Graph, query: Query, eligible: Mask) -> bool:
+    """Whether a question asks about a short time and no eligible memory is of it.
+
+    If it has other content, only times that are over and in which an event is dated count: where somebody lives today
+    or lived last March may have been told before.
+    """
+    times = [time for time in asked_times(query) if is_short(time)]
+    if times and rest_of_question(query.text):
+        now = query.as_of or query.now
+        times = [time for time in times if _length(time) <= DATED and time.end <= now]
+    return bool(times) and not any((is_near(graph, time, 0, 0) & eligible).any() for time in times) and not bool(
+        temporal.is_in_times(graph, query, times)[eligible].any()
+    )
+
+
+def is_near(graph: Graph, time: Interval, days_before: int, days_after: int) -> Mask:
+    """Which rows happened on a day of a time, or up to so many days before or after, by the clock where each was told."""
+    nodes = graph.nodes
+    local = nodes["happened"] + 60.0 * nodes["offsets"]
+    first = local_seconds(time.start) // DAY - days_before
+    last = -(-local_seconds(time.end) // DAY) + days_after
+    found: Mask = np.logical_and(local >= first * DAY, local < last * DAY)
+    return found
+
+
+def _tiers_of(graph: Graph, query: Query, time: Interval) -> Rows:
+    """The tier of each row for one time. A longer time that a row states does not tell what happened in this one."""
+    rows, starts, ends = temporal.local_mentions(graph)
+    start, end = local_seconds(time.start), local_seconds(time.end)
+    overlaps = (starts < end) & (ends > start) & (ends - starts <= max(DATED, _length(time)))
+    tiers = AROUND_THEN * is_near(graph, time, 0, 0).astype(np.intp)
+    tiers[rows[overlaps]] = AROUND_THEN
+    tiers[temporal.happened_in(graph, time, query)] = THEN
+    tiers[rows[(starts >= start) & (ends <= end)]] = THEN
+    return tiers
+
+
+def _length(time: Interval) -> float:
+    return epoch_seconds(time.end) - epoch_seconds(time.start)
