@@ -46,7 +46,7 @@ _COMMON_WORDS = {
     European.FRENCH: word_set(
         "le la les un une des et est dans en du de que qui pour pas sur au aux ce cette il elle je tu nous vous on "
         "mon ma mes son sa ses avec ne se par plus mais ou où j l qu c n ai suis sont était été fait comme y leur a à "
-        "deux trois quand quel quelle hier aujourd demain dernier dernière semaine mois année mars août lundi mardi "
+        "deux trois quand quel quelle quels quelles étaient étais hier aujourd demain dernier dernière semaine mois année mars août lundi mardi "
         "mercredi jeudi vendredi samedi dimanche"
     ),
     European.PORTUGUESE: word_set(

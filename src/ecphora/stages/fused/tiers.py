@@ -9,9 +9,7 @@ TIER_STEP = 0.001
 """How far a tier ranks before the best of the tier below: this share of its score, and this at least."""
 
 
-def raise_tiers(
-    scores: Scores, eligible: Mask, tiers: Rows, times: NDArray[np.float64] | None = None
-) -> Scores:
+def raise_tiers(scores: Scores, eligible: Mask, tiers: Rows, times: NDArray[np.float64] | None = None) -> Scores:
     """Scores whose descending order is first by tier, then as before.
 
     Rows of tier 0 keep their scores, as do rows of higher tiers that rank before all lower ones already. An eligible

@@ -63,8 +63,10 @@ def has_unknown_time(graph: Graph, query: Query, eligible: Mask) -> bool:
     if times and rest_of_question(query.text):
         now = query.as_of or query.now
         times = [time for time in times if _length(time) <= DATED and time.end <= now]
-    return bool(times) and not any((is_near(graph, time, 0, 0) & eligible).any() for time in times) and not bool(
-        temporal.is_in_times(graph, query, times)[eligible].any()
+    return (
+        bool(times)
+        and not any((is_near(graph, time, 0, 0) & eligible).any() for time in times)
+        and not bool(temporal.is_in_times(graph, query, times)[eligible].any())
     )
 
 
