@@ -46,8 +46,8 @@ _COMMON_WORDS = {
     European.FRENCH: word_set(
         "le la les un une des et est dans en du de que qui pour pas sur au aux ce cette il elle je tu nous vous on "
         "mon ma mes son sa ses avec ne se par plus mais ou où j l qu c n ai suis sont était été fait comme y leur a à "
-        "deux trois quand quel quelle quels quelles étaient étais hier aujourd demain dernier dernière semaine mois année mars août lundi mardi "
-        "mercredi jeudi vendredi samedi dimanche"
+        "deux trois quand quel quelle quels quelles étaient étais hier aujourd demain dernier dernière semaine mois "
+        "année mars août lundi mardi mercredi jeudi vendredi samedi dimanche"
     ),
     European.PORTUGUESE: word_set(
         "o os as um uma com e em não na no do da dos das ao à que de para por se sua seu é eu ele ela nós você mais "

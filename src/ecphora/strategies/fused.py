@@ -137,13 +137,11 @@ class Fused(ShortRepr):
         if archived_rows.any():
             lowered = _rank_last(scores, archived_rows, pool.eligible)
             contributions[ARCHIVED], scores = lowered - scores, lowered
-        if (pool.time_tiers == THEN).any():
-            confidence = max(confidence, ASKED_TIME_CONFIDENCE)
         return Activation(
             scores=scores,
             contributions=contributions,
             paths=paths,
-            confidence=confidence,
+            confidence=max(confidence, ASKED_TIME_CONFIDENCE) if THEN in pool.time_tiers else confidence,
             eligible=pool.eligible,
         )
 

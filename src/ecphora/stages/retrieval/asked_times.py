@@ -4,6 +4,8 @@ A tier is for a question whose only content is a time, such as "What did I tell 
 happened then answers it, and shares no word with it.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...graph import Graph, epoch_seconds
@@ -40,13 +42,10 @@ def time_tiers(graph: Graph, query: Query, eligible: Mask, scores: Scores) -> Ro
 
     If there are many, only those with the best ``scores`` have a tier, and of equal ones the earliest.
     """
-    tiers = np.zeros(len(graph), np.intp)
     times = asked_times(query)
     if not times or rest_of_question(query.text):
-        return tiers
-    for time in times:
-        tiers = np.maximum(tiers, _tiers_of(graph, query, time))
-    tiers[~eligible] = 0
+        return np.zeros(len(graph), np.intp)
+    tiers = _tiers_of(graph, query, times) * eligible
     rows = np.flatnonzero(tiers)
     order = np.lexsort((graph.nodes["happened"][rows], -scores[rows], -tiers[rows]))
     tiers[rows[order[MAX_ROWS:]]] = 0
@@ -56,22 +55,22 @@ def time_tiers(graph: Graph, query: Query, eligible: Mask, scores: Scores) -> Ro
 def has_unknown_time(graph: Graph, query: Query, eligible: Mask) -> bool:
     """Whether a question asks about a short time and no eligible memory is of it.
 
-    If it has other content, only times that are over and in which an event is dated count: where somebody lives today
-    or lived last March may have been told before.
+    If it has other content, only times that are over and in which an event is dated count, and what states a longer
+    time is of it too: where somebody lives today or lived last March may have been told before.
     """
     times = [time for time in asked_times(query) if is_short(time)]
-    if times and rest_of_question(query.text):
-        now = query.as_of or query.now
-        times = [time for time in times if _length(time) <= DATED and time.end <= now]
-    return (
-        bool(times)
-        and not any((is_near(graph, time, 0, 0) & eligible).any() for time in times)
-        and not bool(temporal.is_in_times(graph, query, times)[eligible].any())
-    )
+    if not times:
+        return False
+    if not rest_of_question(query.text):
+        return not _tiers_of(graph, query, times)[eligible].any()
+    now = query.as_of or query.now
+    times = [time for time in times if _length(time) <= DATED and time.end <= now]
+    is_known = [temporal.is_in_times(graph, query, times), *(is_near(graph, time) for time in times)]
+    return bool(times) and not np.logical_or.reduce(is_known)[eligible].any()
 
 
-def is_near(graph: Graph, time: Interval, days_before: int, days_after: int) -> Mask:
-    """Which rows happened on a day of a time, or up to so many days before or after, by the clock where each was told."""
+def is_near(graph: Graph, time: Interval, days_before: int = 0, days_after: int = 0) -> Mask:
+    """Which rows happened on a day of a time, or some days before or after, by the calendar of where each was told."""
     nodes = graph.nodes
     local = nodes["happened"] + 60.0 * nodes["offsets"]
     first = local_seconds(time.start) // DAY - days_before
@@ -80,15 +79,17 @@ def is_near(graph: Graph, time: Interval, days_before: int, days_after: int) -> 
     return found
 
 
-def _tiers_of(graph: Graph, query: Query, time: Interval) -> Rows:
-    """The tier of each row for one time. A longer time that a row states does not tell what happened in this one."""
+def _tiers_of(graph: Graph, query: Query, times: Sequence[Interval]) -> Rows:
+    """The tier of each row. A time that a row states and that is longer does not tell what happened in these."""
+    tiers = np.zeros(len(graph), np.intp)
     rows, starts, ends = temporal.local_mentions(graph)
-    start, end = local_seconds(time.start), local_seconds(time.end)
-    overlaps = (starts < end) & (ends > start) & (ends - starts <= max(DATED, _length(time)))
-    tiers = AROUND_THEN * is_near(graph, time, 0, 0).astype(np.intp)
-    tiers[rows[overlaps]] = AROUND_THEN
-    tiers[temporal.happened_in(graph, time, query)] = THEN
-    tiers[rows[(starts >= start) & (ends <= end)]] = THEN
+    for time in times:
+        start, end = local_seconds(time.start), local_seconds(time.end)
+        overlaps = (starts < end) & (ends > start) & (ends - starts <= max(DATED, _length(time)))
+        around, then = is_near(graph, time), temporal.happened_in(graph, time, query)
+        around[rows[overlaps]] = True
+        then[rows[(starts >= start) & (ends <= end)]] = True
+        tiers = np.maximum(tiers, np.where(then, THEN, AROUND_THEN * around))
     return tiers
 
 

@@ -12,11 +12,13 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
     """Features of time and number.
 
     ``date match`` marks rows that happened in, or mention, a time the query names; ``rare date match`` is the same
-    divided by the square root of how many match. ``day match`` is the same for times of at most about a month, ``year
-    match`` for longer ones if the query names no shorter, both without open ones. ``near day match`` marks rows told
-    one day before or up to two days after a short one, except those that match: much is told the day after. ``time for when-question`` marks rows that mention a time if the query
-    asks when, ``number for how-many-question`` rows with a number if it asks how many. ``recency for now-question`` is
-    how late a row happened, in 0..1, if the query asks about the current state.
+    divided by the square root of how many match. ``day match`` is it for times of at most about a month, ``year match``
+    for longer ones if the query names no shorter, both without open ones. ``near day match`` marks rows told one day
+    before or up to two days after a short one, except those that match: much is told the day after.
+
+    ``time for when-question`` marks rows that mention a time if the query asks when, ``number for how-many-question``
+    rows with a number if it asks how many. ``recency for now-question`` is how late a row happened, in 0..1, if the
+    query asks about the current state.
     """
     graph, rows, text = pool.graph, pool.rows, pool.query.text
     features = {
