@@ -150,6 +150,22 @@ def test_stated_times_count_if_they_are_as_short_as_the_time_asked_about() -> No
     assert "month" in tiers_of(graph, query_of("What happened in July 2026?", query.now))
 
 
+def test_longer_stated_time_overlaps_a_month() -> None:
+    graph = graph_of(told("ill", "From 20 June to 15 July 2026 I was ill.", "2026-08-02"))
+    assert tiers_of(graph, query_of("What happened in July 2026?")) == {"ill": AROUND_THEN}
+    assert tiers_of(graph, query_of("What happened on 12 July 2026?")) == {}
+
+
+def test_only_eligible_memories_have_a_tier() -> None:
+    graph, query = graph_of(told("a", "a", "12"), told("b", "b", "12")), query_of("What happened on 12 July?")
+    eligible = np.array([False, True])
+    assert time_tiers(graph, query, eligible, graph.zeros()).tolist() == [0, THEN]
+    asked = query_of("What did I eat on 12 July?")
+    for some in (query, asked):
+        assert not has_unknown_time(graph, some, eligible)
+        assert has_unknown_time(graph, some, np.zeros(2, np.bool_))
+
+
 def test_time_of_day_is_sought_in_the_whole_day_too() -> None:
     graph = graph_of(told("noon", "Noon.", "19", 12), told("late", "Late.", "19", 20), told("today", "Today.", "20"))
     assert tiers_of(graph, query_of("What did I do yesterday evening?")) == {"noon": AROUND_THEN, "late": THEN}
@@ -191,10 +207,11 @@ def test_memory_of_the_time_outside_the_best_is_a_candidate() -> None:
 
 def test_of_many_memories_the_best_and_then_the_earliest_have_a_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked_times, "MAX_ROWS", 3)
-    nodes = [told("c", "c", "12", 20), told("stated", "On 11 and 12 July 2026.", "2026-08-01"), told("a", "a", "12", 8),
-             told("b", "b", "12", 15), told("best", "best", "12", 22)]  # fmt: skip
+    nodes = [told("c", "c", "12", 20), told("stated", "I ate it on 12 July 2026.", "2026-08-01"), told("a", "a", "12", 8),
+             told("b", "b", "12", 15), told("best", "best", "12", 22),
+             told("around", "From 10 to 14 July 2026 in Rome.", "2026-08-01")]  # fmt: skip
     graph = graph_of(*nodes)
-    scores = np.array([0, 0.9, 0, 0, 0.5], np.float32)
+    scores = np.array([0, 0.9, 0, 0, 0.5, 1], np.float32)
     tiers = time_tiers(graph, query_of("What happened on 12 July 2026?"), graph.episodes, scores)
     assert [graph.id(row) for row in np.flatnonzero(tiers).tolist()] == ["stated", "a", "best"]
 
@@ -297,6 +314,27 @@ def test_features_of_days_and_years() -> None:
     found = compute_features(build_pool(graph, query_of("What did I eat before 12 July?")))
     assert found["date match"].any()
     assert not any(found[name].any() for name in ("day match", "year match", "near day match"))
+
+
+def test_time_that_is_over_is_over_as_of_then() -> None:
+    graph, query = graph_of(*diary()), query_of("What did I eat on 8 July?")
+    assert has_unknown_time(graph, query, graph.episodes)
+    assert not has_unknown_time(graph, replace(query, as_of=at("08", 20)), graph.episodes)
+
+
+def test_part_of_a_day_is_known_if_its_day_is() -> None:
+    graph = graph_of(told("noon", "Noon.", "19", 12))
+    assert not has_unknown_time(graph, query_of("What did I eat yesterday evening?"), graph.episodes)
+    assert has_unknown_time(graph, query_of("What did I eat on 18 July in the evening?"), graph.episodes)
+
+
+def test_higher_confidence_stays() -> None:
+    graph, (_, model) = graph_of(*diary()), load_fused_model("")
+    sure = replace(model, dialogue_bias=9.0, text_bias=9.0, dialogue_weights=(0.0,) * len(model.dialogue_weights),
+                   text_weights=(0.0,) * len(model.text_weights))  # fmt: skip
+    found = Fused(answerability=sure).activate(query_of("What happened on 12 July?"), graph).confidence
+    assert found is not None
+    assert found > 0.99
 
 
 def test_nearness_is_by_the_calendar_of_where_it_was_told() -> None:
