@@ -207,7 +207,7 @@ def test_memory_of_the_time_outside_the_best_is_a_candidate() -> None:
 
 def test_of_many_memories_the_best_and_then_the_earliest_have_a_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked_times, "MAX_ROWS", 3)
-    nodes = [told("c", "c", "12", 20), told("stated", "I ate it on 12 July 2026.", "2026-08-01"), told("a", "a", "12", 8),
+    nodes = [told("c", "c", "12", 20), told("stated", "It was on 12 July 2026.", "2026-08-01"), told("a", "a", "12", 8),
              told("b", "b", "12", 15), told("best", "best", "12", 22),
              told("around", "From 10 to 14 July 2026 in Rome.", "2026-08-01")]  # fmt: skip
     graph = graph_of(*nodes)
