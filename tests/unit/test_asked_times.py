@@ -1,16 +1,12 @@
 """What is of the time that a question asks about comes first if it asks for nothing else, and decides the evidence."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta, timezone
-from pathlib import Path
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ecphora import Episode, Evidence, Filter, Memory
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.encode import analyze
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
@@ -21,7 +17,7 @@ from ecphora.stages.fused.features import compute_features
 from ecphora.stages.retrieval import asked_times
 from ecphora.stages.retrieval.asked_times import AROUND_THEN, THEN, has_unknown_time, is_near, time_tiers
 from ecphora.strategies.fused import ASKED_IDENTIFIER, ASKED_TIME, ASKED_TIME_CONFIDENCE, Fused
-from ecphora.testing import FakeClock, sample_batch, sample_node, sample_vector
+from ecphora.testing import sample_batch, sample_node, sample_vector
 from ecphora.weights import load_fused_model
 
 NOW = datetime(2026, 7, 20, 21, tzinfo=UTC)
@@ -91,7 +87,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize("question", ASKED)
-def test_what_was_told_on_the_day_comes_first(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_the_day_comes_first(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, query = graph_of(*diary(), *decoys(question)), query_of(question)
     assert order_of(graph, query)[0] == "12"
     switch_off(monkeypatch)
@@ -205,7 +201,7 @@ def test_memory_of_the_time_outside_the_best_is_a_candidate() -> None:
     assert order_of(graph, query)[0] == "wanted"
 
 
-def test_of_many_memories_the_best_and_then_the_earliest_have_a_tier(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiers_of_many_memories_have_the_best_and_then_the_earliest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked_times, "MAX_ROWS", 3)
     nodes = [told("c", "c", "12", 20), told("stated", "It was on 12 July 2026.", "2026-08-01"), told("a", "a", "12", 8),
              told("b", "b", "12", 15), told("best", "best", "12", 22),
@@ -348,72 +344,3 @@ def test_nearness_is_by_the_calendar_of_where_it_was_told() -> None:
 def test_ranker_has_no_weight_for_the_features_of_days(embedder: str) -> None:
     ranker, _ = load_fused_model(embedder)
     assert {"day match", "year match", "near day match"}.isdisjoint(ranker.feature_names)
-
-
-# ---- a whole memory
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock(NOW)
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: FakeClock) -> Iterator[Memory]:
-    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), clock=clock, update_scorer=None, zone="UTC") as opened:
-        yield opened
-
-
-@pytest.fixture
-def keep_diary(memory: Memory) -> Callable[..., None]:
-    def write(*without: str) -> None:
-        memory.remember(
-            [Episode(node.text, id=node.id, happened_at=node.happened_at) for node in diary() if node.id not in without]
-        )
-
-    return write
-
-
-def test_evidence_is_strong_if_something_is_of_the_time_and_else_not(
-    memory: Memory, keep_diary: Callable[..., None]
-) -> None:
-    keep_diary("14")
-    assert memory.recall("What did I tell you on 12 July?").evidence is Evidence.STRONG
-    assert memory.recall("What did I tell you on 14 July?").evidence is not Evidence.STRONG
-
-
-def test_time_is_unknown_to_any_strategy_and_below_any_band(memory: Memory, keep_diary: Callable[..., None]) -> None:
-    keep_diary("14")
-    found = memory.recall("When did I bake rye bread on 14 July?", strategy="dense")
-    assert found.evidence is not Evidence.STRONG
-    assert memory.recall("When did I bake rye bread on 17 July?", strategy="dense").evidence is Evidence.STRONG
-
-
-def test_memory_that_is_left_out_never_comes_in(memory: Memory, keep_diary: Callable[..., None]) -> None:
-    keep_diary()
-    question = "What happened on 12 July?"
-    filtered = memory.recall(question, where=Filter(before="2026-07-12"), limit=20)
-    assert "12" not in [hit.id for hit in filtered]
-    assert filtered.evidence is not Evidence.STRONG
-    assert "12" not in [hit.id for hit in memory.recall(question, as_of=date(2026, 7, 11), limit=20)]
-    memory.forget("12")
-    assert "12" not in [hit.id for hit in memory.recall(question, limit=20)]
-
-
-def test_archived_memory_ranks_last_and_expired_one_first(memory: Memory, keep_diary: Callable[..., None]) -> None:
-    keep_diary()
-    question = "What happened on 12 July?"
-    memory.maintenance.archive("12")
-    assert [hit.id for hit in memory.recall(question, limit=20)][-1] == "12"
-    memory.maintenance.unarchive("12")
-    memory.remember([Episode("The car is at home.", id="new", supersedes="12", happened_at=at("16"))])
-    assert memory.recall(question)[0].id == "12"
-
-
-def test_reason_names_the_time(memory: Memory, keep_diary: Callable[..., None]) -> None:
-    keep_diary()
-    question = "What did I tell you on 12 July?"
-    memory.remember([Episode(node.text, id=node.id, happened_at=node.happened_at) for node in decoys(question)])
-    hit = memory.recall(question)[0]
-    assert "is of 12 July 2026, the time asked about" in hit.reason
-    assert ASKED_TIME in [part.feature for part in hit.why.contributions]
