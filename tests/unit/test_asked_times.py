@@ -318,6 +318,33 @@ def test_time_that_is_over_is_over_as_of_then() -> None:
     assert not has_unknown_time(graph, replace(query, as_of=at("08", 20)), graph.episodes)
 
 
+def test_day_of_another_year_is_known_if_it_is_asked_for_with_content() -> None:
+    graph = graph_of(told("a", "Her birthday is on 8 June 2019.", "13"), told("b", "In June 2019 it rained.", "13"))
+    for question, is_unknown in (
+        ("Who has a birthday on 8 June 2026?", False),
+        ("Who has a birthday on 9 June 2026?", True),
+        ("Who has a birthday on 1 June 2026?", True),
+        ("Who has a birthday on 8 May 2026?", True),
+        ("What happened on 8 June 2026?", True),
+    ):
+        assert has_unknown_time(graph, query_of(question), graph.episodes) == is_unknown
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        "Bought shoes on 8 July. Which size do I have?",
+        "Wo war ich? Am 8. Juli war Regen.",
+        "7月8日下雨了。我的鞋是几号？",
+    ],
+)
+def test_time_in_another_sentence_is_not_asked_for(story: str) -> None:
+    graph, query = graph_of(*diary()), query_of(story)
+    assert query.time_ranges
+    assert not has_unknown_time(graph, query, graph.episodes)
+    assert has_unknown_time(graph, query_of("Was kostete am 8. Juli das Brot?"), graph.episodes)
+
+
 def test_part_of_a_day_is_known_if_its_day_is() -> None:
     graph = graph_of(told("noon", "Noon.", "19", 12))
     assert not has_unknown_time(graph, query_of("What did I eat yesterday evening?"), graph.episodes)

@@ -7,13 +7,16 @@ happened then answers it, and shares no word with it.
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...graph import Graph, epoch_seconds
 from ...language.asked_time import rest_of_question
+from ...lazy_pattern import lazy_pattern
 from ...model import Interval, Mask, Query, Rows, Scores
 from ...timeparse import local_seconds
 from . import temporal
 
+_SENTENCE_END = lazy_pattern(r"(?<!\d)[.!?]\s+\w|[。！？]\s*\w|\n\s*\w")
 DAY = 86_400.0
 """Seconds."""
 SHORT, DATED = 32 * DAY, 8 * DAY
@@ -56,16 +59,22 @@ def has_unknown_time(graph: Graph, query: Query, eligible: Mask) -> bool:
     """Whether a question asks about a short time and no eligible memory is of it.
 
     If it has other content, only times that are over and in which an event is dated count, and what states a longer
-    time is of it too: where somebody lives today or lived last March may have been told before.
+    time is of it too: where somebody lives today or lived last March may have been told before. So is what states the
+    same day of another year, as a birthday. Of several sentences, one may tell a time and another ask something.
     """
     times = [time for time in asked_times(query) if is_short(time)]
     if not times:
         return False
     if not rest_of_question(query.text):
         return not _tiers_of(graph, query, times)[eligible].any()
+    if _SENTENCE_END.search(query.text):
+        return False
     now = query.as_of or query.now
     times = [time for time in times if _length(time) <= DATED and time.end <= now]
-    is_known = [temporal.is_in_times(graph, query, times), *(is_near(graph, time) for time in times)]
+    is_known = [
+        temporal.is_in_times(graph, query, times),
+        *(is_near(graph, time) | _states_day(graph, time) for time in times),
+    ]
     return bool(times) and not np.logical_or.reduce(is_known)[eligible].any()
 
 
@@ -91,6 +100,22 @@ def _tiers_of(graph: Graph, query: Query, times: Sequence[Interval]) -> Rows:
         then[rows[(starts >= start) & (ends <= end)]] = True
         tiers = np.maximum(tiers, np.where(then, THEN, AROUND_THEN * around))
     return tiers
+
+
+def _states_day(graph: Graph, time: Interval) -> Mask:
+    """Which rows state the day and the month on which a time begins, of any year."""
+    rows, starts, ends = temporal.local_mentions(graph)
+    is_same = (_day_of_year(starts) == _day_of_year(np.array([local_seconds(time.start)]))) & (ends - starts <= DAY)
+    found = np.zeros(len(graph), np.bool_)
+    found[rows[is_same]] = True
+    return found
+
+
+def _day_of_year(seconds: NDArray[np.float64]) -> Rows:
+    """The month and the day in it of local seconds, as a number."""
+    days = (seconds // DAY).astype("datetime64[D]")
+    months = days.astype("datetime64[M]")
+    return months.astype(np.intp) % 12 * 31 + (days - months).astype(np.intp)
 
 
 def _length(time: Interval) -> float:
