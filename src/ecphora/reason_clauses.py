@@ -187,6 +187,10 @@ def _date_clause(comparison: Comparison) -> Clause | None:
     return None
 
 
+def _near_date_clause(comparison: Comparison) -> Clause | None:
+    return Clause(f"is of {long_day(comparison.node.happened_at)}, near the time asked about")
+
+
 def _time_mention_clause(comparison: Comparison) -> Clause | None:
     return next((Clause(f"speaks of a time, {format_interval(*one)}") for one in _time_mentions(comparison)), None)
 
@@ -326,7 +330,8 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ((_neighbor_clause,), ("adjacent turn", "next turn", "two turns away", "follows question")),
     ((_session_clause, _neighbor_clause), ("session score",)),
     ((_speaker_clause,), ("named speaker", "other speaker", "one of named speakers")),
-    ((_date_clause,), ("date match", "rare date match")),
+    ((_date_clause,), ("asked time", "date match", "rare date match", "day match", "year match")),
+    ((_near_date_clause,), ("near day match",)),
     ((_time_mention_clause,), ("time for when-question",)),
     ((_number_clause,), ("number for how-many-question",)),
     ((_class_clause,), ("instance of asked class",)),

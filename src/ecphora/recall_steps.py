@@ -15,8 +15,10 @@ from .model import Cost, Evidence, Hit, Include, Query
 from .ports import ActivateCandidates, Activation, MediaStrategy, NodeReader, Strategy
 from .recall import RankedHits, group_by_instance, rank
 from .recollection import Recollection
-from .stages.retrieval import filters, identifiers
+from .stages.retrieval import filters
+from .stages.retrieval.asked_times import has_unknown_time
 from .stages.retrieval.confidence import EvidenceBands
+from .stages.retrieval.identifiers import has_unknown_identifiers
 from .stages.retrieval.media_search import join_media
 
 STEPS = ("embed", "activate", "read", "fetch")
@@ -89,7 +91,7 @@ class RecallSteps:
         hits, reading = self.hits, self.reading
         included = self._inclusions(hits)
         confidence = self.activation.confidence if hits else 0.0
-        if hits and self.query.identifiers and self._has_unknown_identifiers():
+        if hits and self._asks_for_unknown():
             confidence = bands.below_strong(confidence)
         evidence = bands.band(confidence) if hits else Evidence.NONE
         cost = Cost(
@@ -114,9 +116,13 @@ class RecallSteps:
             groups,
         )
 
-    def _has_unknown_identifiers(self) -> bool:
-        """Whether the question asks for an identifier that no memory holds: what was found is at best near to it."""
-        return identifiers.has_unknown_identifiers(self.graph, self.query, filters.eligible(self.graph, self.query))
+    def _asks_for_unknown(self) -> bool:
+        """Whether no memory holds an identifier of the question, or is of its time: the hits are at best near to it."""
+        graph, query = self.graph, self.query
+        if not query.identifiers and not query.time_ranges:
+            return False
+        eligible = filters.eligible(graph, query)
+        return has_unknown_identifiers(graph, query, eligible) or has_unknown_time(graph, query, eligible)
 
     def _inclusions(self, hits: Sequence[Hit]) -> Inclusions:
         """What was asked for beside the memories."""

@@ -110,6 +110,49 @@ ONLY_TIME = [
     "Yesterday?",
     "What did we do last weekend?",
     "Where did I go on Monday?",
+    "Anything new yesterday?",
+    "What was on 12 July?",
+    "What were my thoughts on 9 March?",
+    "Summarize last week.",
+    "What do I have planned for next week?",
+    "On 12 July, what went on in my life?",
+    "Gab es gestern etwas Neues?",
+    "Worüber haben wir letzte Woche gesprochen?",
+    "Was hast du am 12. Juli über mich erfahren?",
+    "Wie verlief der 12. Juli?",
+    "Erzähl mir vom 12. Juli.",
+    "¿De qué hablamos la semana pasada?",
+    "¿Cómo me fue ayer?",
+    "¿En qué pensaba el 12 de julio?",
+    "De quoi avons-nous parlé la semaine dernière ?",
+    "Comment s'est passée ma journée d'hier ?",
+    "Quelles étaient mes pensées le 12 juillet ?",
+    "Sobre o que falamos na semana passada?",
+    "Como foi ontem?",
+    "Me conta o que aconteceu em 12 de julho",
+    "上周我们聊了什么？",
+    "昨天过得怎么样？",
+    "7月12日我都干了些啥？",
+    "先週何を話したっけ？",
+    "昨日何か新しいことはありましたか？",
+    "7月12日はどんな一日でしたか？",
+]
+CONTENT = [
+    "What did Ana say on 12 July?",
+    "What did my son do yesterday?",
+    "Who died on 12 July?",
+    "What happened to my car in March?",
+    "What did I note on 12 July about 4471?",
+    "Was war gestern in der Arbeit los?",
+    "Was kostete am 12. Juli das Brot?",
+    "¿Qué dijo Ana ayer?",
+    "¿Cuánto pesaba el 5 de enero?",
+    "Quel film ai-je regardé hier ?",
+    "O que a Ana disse ontem?",
+    "昨天医生说了什么？",
+    "昨天我看了什么电影？",
+    "昨日うどんを作りましたか？",
+    "昨日医者は何と言いましたか？",
 ]
 
 
@@ -134,6 +177,11 @@ def test_other_first_and_last_are_neither(question: str) -> None:
 @pytest.mark.parametrize("question", ONLY_TIME)
 def test_question_without_content_beside_its_time_has_no_rest(question: str) -> None:
     assert rest_of_question(question) == ""
+
+
+@pytest.mark.parametrize("question", CONTENT)
+def test_name_thing_place_or_number_beside_a_time_is_content(question: str) -> None:
+    assert rest_of_question(question) != ""
 
 
 @pytest.mark.parametrize(

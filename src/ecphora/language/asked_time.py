@@ -5,13 +5,13 @@ semaine dernière") are taken out first, so that their "last" does not count.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from ..lazy_pattern import lazy_pattern
 from .dates import time_spans
 from .dates_cjk import has_cjk
-from .european_languages import ALL_COMMON_WORDS, European, likely_languages, word_set, words_of
+from .european_languages import European, common_words, likely_languages, word_set, words_of
 
 _ANY_TIME = datetime(2000, 1, 15, tzinfo=UTC)
 """The places of time phrases in a text do not depend on it."""
@@ -91,28 +91,91 @@ def _patterns(english: str, german: str, spanish: str, french: str, portuguese: 
 
 _LATEST = _patterns(_LATEST_ENGLISH, _LATEST_GERMAN, _LATEST_SPANISH, _LATEST_FRENCH, _LATEST_PORTUGUESE)
 _FIRST = _patterns(_FIRST_ENGLISH, _FIRST_GERMAN, _FIRST_SPANISH, _FIRST_FRENCH, _FIRST_PORTUGUESE)
-_EMPTY_WORDS = word_set(
-    # English, German, Spanish, French, Portuguese
-    "happen happened happens go going went gone doing done make made take place on at any anything something there up "
-    "gemacht gewesen passiert geschehen los getan tun mache machen tat haben was alles etwas denn habt hast du "
-    "hice hicimos hizo hago hacer hicieron hecho pasó pasa pasar sucedió ocurrió qué he hemos hay algo "
-    "fait faire fais faisais passé passe arrivé arrive avons ai est quoi t il qu qui quelque chose y eu "
-    "fiz fez fizemos faço fazer feito aconteceu acontece houve foi algo"
-)
+_EMPTY_WORDS = {
+    European.ENGLISH: word_set(
+        "happen happens happened happening occur occurred go goes going went gone do doing done make made take took "
+        "place on any anything something everything thing things there up else each other us mine these those tell "
+        "told telling say said says saying mention mentioned write wrote written note notes noted report reported "
+        "talk talked talking speak spoke spoken discuss discussed share shared describe described record recorded log "
+        "logged ask asked remember recall know about new news day days diary journal entry entries message messages "
+        "memory memories conversation conversations chat chats thought thoughts think thinking mind feel felt feeling "
+        "mood life spend spent time busy been like event events activity activities experience experienced plan plans "
+        "planned calendar agenda schedule scheduled important interesting special show give list summarize summarise "
+        "summary date dates please during over around"
+    ),
+    European.GERMAN: word_set(
+        "passiert passierte geschehen geschah ereignet ereignete ereignisse vorgefallen los gemacht machte machten "
+        "machen gewesen getan tat taten tun was alles etwas du ihr über mich denn da dir euch dich ihnen bei davon "
+        "darüber wovon worüber womit welche welches welchen dinge sachen habt hast gab gibt erzählt erzählen erzähl "
+        "erzählte gesagt sagen sag sagte berichtet berichten berichtete geschrieben schreiben schrieb aufgeschrieben "
+        "notiert notieren notierte erwähnt erwähnen erwähnte mitgeteilt teilte mit gesprochen sprachen sprach "
+        "sprechen geredet redeten reden besprochen festgehalten eingetragen vermerkt gefragt zugetragen trug neues "
+        "neu neuigkeiten tag tage tages meiner meinem meinen meines tagebuch eintrag einträge nachricht nachrichten "
+        "notiz notizen gespräch gespräche gedanken gedacht dachte gefühlt fühlte stimmung ging gegangen gelaufen lief "
+        "verlaufen verlief beschäftigt verbracht verbrachte zeit leben erlebt erlebte unternommen unternahm getrieben "
+        "trieb weißt wissen erfahren erinnerst erinnern stand steht geplant plan pläne kalender datum wichtiges "
+        "besonderes zeig zeige fass fasse zusammen zusammenfassung bitte diesem diesen dieser jenem"
+    ),
+    European.SPANISH: word_set(
+        "hice hicimos hizo hago hacer hicieron hecho haciendo hacía pasó pasa pasar pasaba sucedió suceder sucedido "
+        "sucede ocurrió ocurrir ocurrido ocurre aconteció qué he hemos hubo había algo todo cosas cosa eso mi mis mí "
+        "conmigo nuestra nuestras sobre acerca tal ese esa aquel aquella conté contó contaste contar contado cuéntame "
+        "dije dijo dijiste decir dicho dime hablé habló hablamos hablar hablado escribí escribió escribir escrito "
+        "anoté anotó anotar anotado apunté apuntado mencioné mencionó mencionar mencionado comenté comentó comentar "
+        "comentado informé informar relaté registré registrado compartí pregunté nuevo nueva nuevos nuevas novedad "
+        "novedades noticias tuve tuvo tener día días diario entrada entradas nota notas mensaje mensajes conversación "
+        "recuerdos pensé pensaba pensamientos sentí sentía ánimo dediqué dedicado ocupé ocupado ocupada estuve estuvo "
+        "estaba anduve iba fui tiempo vida viví eventos acontecimientos actividades sabes recuerdas recuerdo recordar "
+        "plan planes planeado agenda calendario fecha importante especial muéstrame resume resumen favor"
+    ),
+    European.FRENCH: word_set(
+        "comment fait faire fais faisais passé passe passait passée produit produite déroulé déroulée arrivé arrive "
+        "avons ont quoi t s m d il qui quelque chose choses quelles quels eu lieu avait ça toi moi chez tout nos "
+        "notre raconté raconter racontais raconte dit dire disais dis parlé parler parlais parlions écrit écrire "
+        "écrivais noté noter mentionné mentionner évoqué rapporté rapporter signalé partagé confié discuté consigné "
+        "enregistré demandé neuf nouveau nouvelle nouvelles nouveautés journée jour jours journal entrée entrées note "
+        "notes message messages conversation souvenirs pensé pensais pensées pensée sentais sentie senti ressenti "
+        "humeur occupé occupée temps vie vécu événement événements évènements activités allé allée sais rappelles "
+        "souviens plan plans prévu prévue avais agenda calendrier date important spécial montre résume résumé étais "
+        "es lors"
+    ),
+    European.PORTUGUESE: word_set(
+        "como que alguma algum conta me rolou rola fiz fez fizemos fizeram faço fazer feito fazendo aconteceu "
+        "acontecer acontecido acontece houve havia ocorreu passou sucedeu algo tudo coisas coisa isso te mim comigo "
+        "nossa nossas esse essa nesse nessa naquele naquela contei contou contar contado conte disse dizer dito diga "
+        "falei falou falamos falar falado escrevi escreveu escrever escrito anotei anotou anotar anotado anotações "
+        "mencionei mencionou mencionar mencionado comentei comentar relatei relatar relatado registrei registrado "
+        "informei compartilhei perguntei sobre novo nova novos novas novidade novidades notícias tive teve ter dia "
+        "dias diário entrada entradas nota notas mensagem mensagens conversa conversas memórias pensei pensava "
+        "pensamentos senti sentia humor ocupei ocupado ocupada dediquei estava estive andei fui tempo vida vivi "
+        "eventos acontecimentos atividades sabe sabes lembra lembras lembrar plano planos planejado agenda calendário "
+        "data importante especial mostre resuma resumo favor"
+    ),
+}
+"""Words beside the commonest ones that say no more than that something happened, or was told, done, felt or planned."""
 _EMPTY_CJK = lazy_pattern(
-    "[我你您他她们們俺私僕]|(?:做|干|幹|发生|發生|有|去|是)|[了过過]|什么|什麼|甚麼|哪里|哪裡|事情?|呢|吗|嗎|的|在|都|那|天|"
-    "何|なに|どんな|ありました|あった|しました|した|します|する|していました|こと|起き|起こ|ました|ます|でした|です|か|が|を|は|に|の|と|も|で"
+    # Chinese
+    "新し[ぁ-ん]*|告[诉訴]|提[到过過及]|[说說讲講聊谈談写寫记記录錄]|[报報]告|分享|[发發]生|[经經][历歷]|[进進]行|[计計][划畫劃]|安排|日程|日期|"
+    "[干幹][嘛吗嗎]|做|干|幹|忙|[过過]得|怎[么麼][样樣]?|怎[样樣]|如何|新[鲜鮮]|哪[里裡些]|[这這那][边邊]|情[况況]|[内內]容|想法|心情|"
+    "感[觉覺]|[关關][于於]|知道|[总總][结結]|一[下切]|所有|全部|[当當]天|事情?|日[记記]|什[么麼]|甚[麼么]|啥|新|有|去|是|遇到|[对對跟给給向]|"
+    "[我你您他她们們俺私僕]|[了过過呢吗嗎的在都那些天啊呀吧还還得到没沒件话話请請]|"
+    # Japanese: a verb with its ending, then what stands around it
+    "(?:話|言|伝|教|書|語|述|過|起|覚|知|感じ|考え|思い出|思|変わ|やっ|やり|や[っら])[ぁ-ん]*|"
+    "(?:メモ|日記|報告|記録|予定|計画|会話|出来事|出来ごと|様子|気持ち?|気分|日付|一日|全部|全て|すべて|自分|俺|あなた|君|物事|事)|"
+    "(?:して|した|しま|する|すべき|され|あった|あり|ある|いた|いま|いる|くれ|くだ|でし|だった|です)[ぁ-ん]*|"
+    "何|なに|なん|どんな|どのよう|どう|よう|について|こと|もの|たち|ました|ます|っけ|か|が|を|は|に|の|と|も|で|へ|や|よ|ね|な|だ"
 )
+_DIGIT = lazy_pattern(r"\d")
 _EDGE = lazy_pattern(r"^[\s,;:.、，¿¡]+|[\s,;:.、，?？!。¿¡]+$")
 
 
 def rest_of_question(text: str) -> str:
     """A question without the times that it names; empty if it has no other word with content.
 
-    "What did I do yesterday?" has none: its only content is the time.
+    "What did I do yesterday?" and "What did I tell you on 12 July?" have none: their only content is the time.
     """
     rest = _EDGE.sub("", " ".join(_without_times(text).split()))
-    return rest if _has_content(rest) else ""
+    return rest if _has_content(rest, likely_languages(words_of(text)) or European) else ""
 
 
 def asks_for_latest(text: str) -> bool:
@@ -141,7 +204,9 @@ def _without_times(text: str) -> str:
     return " ".join((*pieces, text[at:]))
 
 
-def _has_content(text: str) -> bool:
+def _has_content(text: str, languages: Iterable[European]) -> bool:
+    """Whether a text in one of some languages has a digit, or a word that is neither common nor empty."""
     if has_cjk(text):
         text = _EMPTY_CJK.sub(" ", text)
-    return bool(words_of(text) - _EMPTY_WORDS - ALL_COMMON_WORDS)
+    words = words_of(text).difference(*(common_words(language) | _EMPTY_WORDS[language] for language in languages))
+    return bool(words) or _DIGIT.search(text) is not None

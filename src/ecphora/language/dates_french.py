@@ -49,6 +49,7 @@ RULES = PhraseRules(
         ("après-demain", "the day after tomorrow"),
         ("(?:la )?nuit (?:dernière|passée)", "last night"),
         ("hier (?:au )?soir", "yesterday evening"),
+        ("d['’]hier", "yesterday"),
         ("hier", "yesterday"),
         ("ce matin", "this morning"),
         ("cet(?:te)? (?:après-midi|aprèm)", "this afternoon"),

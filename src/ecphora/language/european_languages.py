@@ -46,8 +46,8 @@ _COMMON_WORDS = {
     European.FRENCH: word_set(
         "le la les un une des et est dans en du de que qui pour pas sur au aux ce cette il elle je tu nous vous on "
         "mon ma mes son sa ses avec ne se par plus mais ou où j l qu c n ai suis sont était été fait comme y leur a à "
-        "deux trois quand quel quelle hier aujourd demain dernier dernière semaine mois année mars août lundi mardi "
-        "mercredi jeudi vendredi samedi dimanche"
+        "deux trois quand quel quelle quels quelles étaient étais hier aujourd demain dernier dernière semaine mois "
+        "année mars août lundi mardi mercredi jeudi vendredi samedi dimanche"
     ),
     European.PORTUGUESE: word_set(
         "o os as um uma com e em não na no do da dos das ao à que de para por se sua seu é eu ele ela nós você mais "
@@ -56,9 +56,12 @@ _COMMON_WORDS = {
         "maio segunda terça quarta quinta sexta feira sábado domingo"
     ),
 }
-
 """Each language's commonest words, and its words of time."""
-ALL_COMMON_WORDS = frozenset().union(*_COMMON_WORDS.values())
+
+
+def common_words(language: European) -> frozenset[str]:
+    """The commonest words of a language, and its words of time."""
+    return _COMMON_WORDS[language]
 
 
 def words_of(text: str) -> set[str]:

@@ -26,6 +26,7 @@ from ..stages.fused.ranker import RankedPool, Ranker
 from ..stages.fused.reading import ReadingPolicy
 from ..stages.fused.tiers import raise_tiers
 from ..stages.retrieval import temporal, top_k
+from ..stages.retrieval.asked_times import THEN
 from ..stages.retrieval.media_search import MEDIA, join_media, media_gain
 
 SIMILAR_QUESTION = "similar question feedback"
@@ -34,6 +35,10 @@ CO_USE = "co-use"
 """The contribution of memories used together with a recalled one."""
 ASKED_IDENTIFIER = "asked identifier"
 """The contribution that ranks the holders of an identifier in the question before all others."""
+ASKED_TIME = "asked time"
+"""The contribution that ranks the memories of a time first if the question asks for nothing else."""
+ASKED_TIME_CONFIDENCE = 0.9
+"""The least confidence if there are such memories: the memory holds what was told or happened then."""
 DECAY, ARCHIVED = "decay", "archived"
 """The negative contributions of decay, and of ranking an archived memory behind all others."""
 ARCHIVED_FACTOR = 0.999
@@ -119,6 +124,7 @@ class Fused(ShortRepr):
         if gain.any():
             contributions["current fact"], paths["current fact"] = gain, path
             scores = scores + gain
+        scores = _rank_asked_time_first(pool, scores, contributions)
         scores = _rank_holders_first(pool, scores, contributions, paths)
         archived_rows = _demoted_mask(graph, scores, pool.eligible)
         if archived_rows.any():
@@ -128,7 +134,7 @@ class Fused(ShortRepr):
             scores=scores,
             contributions=contributions,
             paths=paths,
-            confidence=confidence,
+            confidence=max(confidence, ASKED_TIME_CONFIDENCE) if THEN in pool.time_tiers else confidence,
             eligible=pool.eligible,
         )
 
@@ -171,6 +177,15 @@ class Fused(ShortRepr):
             gain[boost.rows] = self.co_use_weight * boost.strengths * pool.eligible[boost.rows]
             parents[boost.rows] = boost.parent
         return gain, ActivationPath(parents, pool.graph.no_rows(), single_hop=True)
+
+
+def _rank_asked_time_first(pool: CandidatePool, scores: Scores, contributions: dict[str, Scores]) -> Scores:
+    """Scores with the memories of the time asked about first, if there is a tier of them."""
+    if not pool.time_tiers.any():  # the usual case
+        return scores
+    raised = raise_tiers(scores, pool.eligible, pool.time_tiers, pool.graph.nodes["happened"])
+    contributions[ASKED_TIME] = raised - scores
+    return raised
 
 
 def _rank_holders_first(

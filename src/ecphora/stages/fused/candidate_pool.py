@@ -1,7 +1,8 @@
 """First-stage retrieval and the candidate pool: the memories for which all later features are computed.
 
 The pool has the rows with the best dense and BM25 scores, alone or together with the turn before; the turns next to the
-best of them; the rows reached by entity links; and those that hold an identifier that is asked for. So the features
+best of them; the rows reached by entity links; those that hold an identifier that is asked for; and those of the time
+that is asked about, if the question asks for nothing else. So the features
 cost the same in a memory of a thousand turns and of a hundred thousand.
 """
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from ...graph import Graph
 from ...model import Mask, Query, Rows, Scores
-from ..retrieval import dense, entity_links, filters, fusion, identifiers, speakers, top_k
+from ..retrieval import asked_times, dense, entity_links, filters, fusion, identifiers, speakers, top_k
 from ..retrieval.bm25 import Postings
 from ..retrieval.entity_links import Mentions, ReachedRows
 from ..retrieval.fusion import NormalizedScores
@@ -67,7 +68,7 @@ class CandidatePool:
     ``query.embedder_coverage``; a row's cosine with itself is 0. ``term_coverage`` says which query terms the pool
     contains, ``mentions`` which entities. ``similar_question_boost`` has the rows used for a similar question before.
     ``identifier_holders`` are those of the query's identifiers, and ``identifier_tiers`` the tier of each row of the
-    graph; all rows of a tier are in the pool.
+    graph; ``time_tiers`` are likewise those of the time asked about. All rows of a tier are in the pool.
     """
 
     graph: Graph
@@ -88,6 +89,7 @@ class CandidatePool:
     mentions: Mentions
     identifier_holders: tuple[IdentifierHolders, ...]
     identifier_tiers: Rows
+    time_tiers: Rows
 
     @property
     def scores(self) -> Scores:
@@ -124,7 +126,8 @@ def build_pool(graph: Graph, query: Query) -> CandidatePool:
     ]
     holders = identifiers.find_holders(graph, query, mask)
     tiers = identifiers.identifier_tiers(graph, query, holders, mask)
-    sources += [np.flatnonzero(tiers)]
+    time_tiers = asked_times.time_tiers(graph, query, mask, scores.combined)
+    sources += [np.flatnonzero(tiers), np.flatnonzero(time_tiers)]
     rows = np.unique(np.concatenate([best, adjacent[adjacent >= 0], title_matches[:MAX_PER_SOURCE], *sources])).astype(
         np.intp
     )
@@ -150,6 +153,7 @@ def build_pool(graph: Graph, query: Query) -> CandidatePool:
         mentions=entity_links.entity_mentions(graph, rows),
         identifier_holders=holders,
         identifier_tiers=tiers,
+        time_tiers=time_tiers,
     )
 
 

@@ -1,8 +1,10 @@
 """Times asked about against times of memories: asked ranges, time mentions, expired facts and their successors."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...graph import ALL, Graph, epoch_seconds
 from ...model import Interval, Link, Mask, Query, Rows, Scores
@@ -19,22 +21,33 @@ def local_time(graph: Graph, row: int, seconds: float) -> datetime:
 
 
 def is_in_query_time(graph: Graph, query: Query) -> Scores:
-    """1 for each row that happened in, or mentions, a time range the query asks about.
+    """1 for each row that happened in, or mentions, a time range the query asks about."""
+    return is_in_times(graph, query, query.time_ranges).astype(np.float32)
+
+
+def is_in_times(graph: Graph, query: Query, times: Sequence[Interval]) -> Mask:
+    """Which rows happened in, or mention, one of some time ranges that a query asks about.
 
     A day is the day of whoever lived it: local time where the question is asked is compared with local time where each
     memory was told. A range up to now, or from now on, also holds what lies in it as an instant.
     """
-    scores = graph.zeros()
-    if not query.time_ranges:
-        return scores
-    mentions = graph.time_mentions
-    rows, starts, ends = mentions["rows"], mentions["starts"], mentions["ends"]
-    shift = 60.0 * graph.nodes["offsets"][rows]
-    for time in query.time_ranges:
+    found = np.zeros(len(graph), np.bool_)
+    if not times:
+        return found
+    rows, starts, ends = local_mentions(graph)
+    for time in times:
         start, end = local_seconds(time.start), local_seconds(time.end)
-        scores[rows[(starts + shift < end) & (ends + shift > start)]] = 1
-        scores[happened_in(graph, time, query)] = 1
-    return scores
+        found[rows[(starts < end) & (ends > start)]] = True
+        found |= happened_in(graph, time, query)
+    return found
+
+
+def local_mentions(graph: Graph) -> tuple[Rows, NDArray[np.float64], NDArray[np.float64]]:
+    """The rows that mention a time, and the start and the end of each, in local seconds of where it was told."""
+    mentions = graph.time_mentions
+    rows = mentions["rows"]
+    shift = 60.0 * graph.nodes["offsets"][rows]
+    return rows, mentions["starts"] + shift, mentions["ends"] + shift
 
 
 def happened_in(graph: Graph, time: Interval, query: Query, rows: Rows | slice = ALL) -> Mask:
