@@ -33,7 +33,6 @@ from ecphora.learn.fused_weights import format_fused_model
 from ecphora.readers.late_interaction import LateInteractionReader
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import FeatureMatrix, build_feature_matrix
-from ecphora.stages.fused.ranker import Ranker
 from ecphora.stages.fused.reading import READING_FEATURES, ReadingPolicy
 from ecphora.strategies.baselines import Dense
 
@@ -48,7 +47,7 @@ def main() -> None:
     """Make the examples, train, and write the weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path, help="folder of the examples")
-    parser.add_argument("sets", nargs="+", metavar="SET=FOLDER[:EVERY]", help="a data set, and each EVERYth of its spaces")
+    parser.add_argument("sets", nargs="+", metavar="SET=FOLDER[:EVERY]", help="a data set, and each EVERYth space")
     parser.add_argument("--out", type=Path, help="file of the weights")
     parser.add_argument("--report", action="store_true", help="print cross-validated figures of each set")
     parser.add_argument("--test", action="append", default=[], metavar="SET", help="a set that only the report has")
@@ -80,7 +79,11 @@ def load_examples(work: Path, name: str, folder: Path, every: int) -> list[Fused
     if path.exists():
         found: list[FusedExample] = pickle.loads(path.read_bytes())  # noqa: S301  # own files
         return found
-    cases = [case for case in read_cases(name, folder) if zlib.crc32(case.space.encode()) % every == 0]
+    cases = list(read_cases(name, folder))
+    if len(cases) >= MIN_SPACES:
+        cases = [case for case in cases if zlib.crc32(case.space.encode()) % every == 0]
+    else:
+        cases = [replace(case, questions=case.questions[::every]) for case in cases]
     with CachingEmbedder(DEFAULT_EMBEDDER(), work / "embeddings") as embedder:
         found = [example for case in cases for example in space_examples(name, case, embedder)]
     path.write_bytes(pickle.dumps(found))
@@ -166,7 +169,7 @@ def report_line(name: str, group: Sequence[FusedExample], learned: dict[str, lis
     right, wrong = np.array(confidences[True]), np.array(confidences[False])
     apart = f"AUROC {auroc(right, wrong):.3f}" if len(right) and len(wrong) else ""
     bands = "".join(
-        f" {label} {np.mean(values >= 0.5):.3f}/{np.mean(values < 0.2):.3f}"  # noqa: PLR2004  # the default bands
+        f" {label} {np.mean(values >= 0.5):.3f}/{np.mean(values < 0.2):.3f}"
         for label, values in (("answerable", right), ("unanswerable", wrong))
         if len(values)
     )
