@@ -7,6 +7,7 @@ or to the weights of the package.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from ..model import Mask, Query, Rows
 from ..stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel, answerability_features
 from ..stages.fused.candidate_pool import build_pool
 from ..stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ..stages.fused.features import STATEMENT_GROUPS, feature_names_by_group
 from ..stages.fused.newer_answers import OLDER_ANSWER, SERIES_END
 from ..stages.fused.ranker import Ranker
+from ..stages.fused.reading import READING_FEATURES
 from ..stages.retrieval.linear import LinearModel
 from .regression import ChoiceSet, Numbers, fit_signed_choice, fit_signed_logistic
 
@@ -43,10 +46,10 @@ RIDGE = 30.0
 ANSWERABILITY_RIDGE = 10.0
 """The same for the answerability weights, where a set counts for :data:`ANSWERABILITY_QUESTIONS_PER_SET` questions."""
 ANSWERABILITY_QUESTIONS_PER_SET = 300.0
+MIN_EFFECT = 0.02
+"""A weight that changes a score by less than this, per root mean square of its feature, is left out."""
 PARTIAL_SET_WEIGHT = 0.2
 """How much a question in a part of a space counts, compared to one in a full space."""
-MIN_EFFECT = 0.004
-"""A weight that changes a score by less than this, per standard deviation of its feature, is left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +139,7 @@ def _train_linear_model(examples: Sequence[FusedExample], prior: LinearModel, ri
     labeled = [(example, rows, labels) for example, rows, labels in labeled if labels.any() and not labels.all()]
     if not labeled:  # nothing to rank apart, or no example at all
         return prior
-    names = tuple(labeled[0][0].matrix.features)
+    names = tuple(name for name in labeled[0][0].matrix.features if _ranks(name, genre))
     sizes = _set_sizes(example.dataset for example, _, _ in labeled)
     question_weights = np.array([sizes[example.dataset] ** (SET_EXPONENT - 1) for example, _, _ in labeled])
     question_weights /= question_weights.mean()
@@ -159,6 +162,17 @@ def _train_linear_model(examples: Sequence[FusedExample], prior: LinearModel, ri
         if abs(weight) >= MIN_EFFECT
     }
     return LinearModel(_fit_bias(choice_sets, weights), kept)
+
+
+def _ranks(feature: str, genre: int) -> bool:
+    """Whether a feature ranks memories of a genre."""
+    return genre != Genre.STATEMENT or feature in _statement_features()
+
+
+@cache
+def _statement_features() -> frozenset[str]:
+    groups = feature_names_by_group()
+    return frozenset(READING_FEATURES).union(*(groups[name] for name in STATEMENT_GROUPS))
 
 
 def _fit_bias(choice_sets: Sequence[ChoiceSet], weights: Numbers) -> float:

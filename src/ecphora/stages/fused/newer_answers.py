@@ -23,6 +23,8 @@ SMALLEST_SPREAD = 0.005
 """Added to the standard deviation of the cosines, so that equal ones do not become far apart."""
 CLOSEST = 3.0
 """The z-score of a cosine from which two candidates are as close as can be."""
+PAIR_CLOSENESS = 0.5
+"""How close two candidates are if there are no others: that both answer the question decides."""
 RELATIVE_SCALE = 0.7
 """By how much a reader's log-odds are scaled when the best candidate has probability 1: a series may answer badly, and
 each of its entries as badly as the next."""
@@ -69,6 +71,8 @@ def answer_pairs(graph: Graph, query: Query, rows: Rows) -> AnswerPairs:
     """How close some candidates are to each other, by English vectors for an English question, and their order."""
     cosines = dense.pairwise_cosines(graph, rows, rows, use_english=query.english_vector is not None)
     closeness = np.clip(standardize_cosines(cosines), 0, CLOSEST) / np.float32(CLOSEST)
+    if len(rows) == 2:  # nothing to compare their cosine with
+        closeness = np.full((2, 2), PAIR_CLOSENESS, np.float32)
     return AnswerPairs(closeness, time_order(graph, rows))
 
 
