@@ -116,7 +116,7 @@ def train_weights(
         "embedder": embedder,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "command": command,
-        "built_upon": "nothing" if from_scratch else weights.load_fused_provenance(embedder),
+        "built_upon": "nothing" if from_scratch else weights.load_fused_provenance(),
         "questions": {name: sum(example.is_full_space for example in group) for name, group in examples.items()},
         "figures": {name: _report_fields(report) for name, report in reports.items()},
     }
