@@ -60,10 +60,10 @@ def test_genre_of_memories() -> None:
     ]
 
 
-def genres_of(*turns: tuple[str | None, str | None]) -> list[Genre]:
-    """The genres of turns, given as speaker and session."""
+def genres_of(*turns: tuple[str | None, str | None], minutes: float = 1) -> list[Genre]:
+    """The genres of turns, given as speaker and session, ``minutes`` apart."""
     nodes = [
-        sample_node(f"t{n}", f"Turn {n}.", speaker=speaker, session=session, minutes=n, seq=n + 1)
+        sample_node(f"t{n}", f"Turn {n}.", speaker=speaker, session=session, minutes=minutes * n, seq=n + 1)
         for n, (speaker, session) in enumerate(turns)
     ]
     graph = apply_batch(Graph(), sample_batch(*nodes, revision=1))
@@ -79,14 +79,17 @@ def test_turns_of_several_speakers_that_follow_each_other_are_a_conversation() -
     assert mixed[1] is Genre.STATEMENT
 
 
-def test_turns_without_a_session_are_statements_unless_they_follow_each_other() -> None:
-    assert genres_of(("Ana", None), ("Ben", None)) == [Genre.STATEMENT] * 2
+def test_turns_without_a_session_are_a_conversation_if_they_follow_each_other() -> None:
+    loose = [("Ana", None), ("Ben", None), ("Ana", None)]
+    assert genres_of(*loose) == [Genre.UTTERANCE] * 3
+    assert genres_of(*loose, minutes=10 * 60) == [Genre.STATEMENT] * 3  # told on different days
     assert genres_of((None, None), (None, "s"), (None, "s")) == [Genre.STATEMENT] * 3
 
 
-def test_statements_told_together_one_by_one_are_no_conversation() -> None:
-    """Two speak, but hardly any turn follows another: each has a session of its own, or a gap before it."""
+def test_speakers_who_follow_nobody_are_no_conversation() -> None:
+    """Two speak, but each statement has a session of its own, or most have."""
     assert genres_of(*[(("Ana", "Ben")[n % 2], f"s{n}") for n in range(6)]) == [Genre.STATEMENT] * 6
+    assert genres_of(("Ana", None), ("Ben", None), minutes=10 * 60) == [Genre.STATEMENT] * 2
 
 
 def test_chunks_of_a_turn_count_as_one_turn() -> None:

@@ -28,7 +28,7 @@ def build_graph(
     texts: Sequence[str] = (),
     session: str | None = None,
 ) -> Graph:
-    """Memories with these cosines to the question by the vectors of the scope, and by English vectors, None for none."""
+    """Memories with these cosines to the question by the scope's vectors and by English vectors, or without any."""
     nodes = [
         sample_node(f"n{place}", texts[place] if texts else "", minutes=place, seq=place + 1, session=session)
         for place in range(len(cosines))
@@ -79,14 +79,16 @@ def test_texts_that_are_not_english_have_the_similarity_of_the_scope() -> None:
     assert [bool(one) for one in found[TOGETHER]] == [False, True, False, True]
 
 
-def test_similarity_with_the_previous_turn_is_of_both() -> None:
-    graph = build_graph([0.1, 0.9, 0.1], [0.8, 0.2, 0.2], session="s")
-    for query, name in ((question(), ENGLISH_TOGETHER), (question(is_english=False), TOGETHER)):
-        found, alone = values(graph, query), name.removesuffix(" with previous turn")
-        better = 1 if name == ENGLISH_TOGETHER else 2  # the turn after the best one
-        assert found[name][better] > found[alone][better] + 0.5
-    apart = build_graph([0.1, 0.9, 0.1], [0.8, 0.2, 0.2])
-    assert values(apart, question())[ENGLISH_TOGETHER] == pytest.approx(values(apart, question())[ENGLISH], abs=1e-4)
+def test_similarity_with_the_previous_turn_is_of_the_vector_of_both() -> None:
+    """The third turn follows the one that is most similar."""
+    cosines = [0.1, 0.9, 0.1, 0.1]
+    graph, apart = build_graph(cosines, cosines, session="s"), build_graph(cosines, cosines)
+    for is_english, alone, together in ((True, ENGLISH, ENGLISH_TOGETHER), (False, ALONE, TOGETHER)):
+        found = values(graph, question(is_english=is_english))
+        assert found[alone][2] == pytest.approx(found[alone][3])
+        assert found[together][2] > found[together][3] + 0.5
+        loose = values(apart, question(is_english=is_english))
+        assert loose[together] == pytest.approx(loose[alone], abs=1e-4)
 
 
 def test_deviations_are_of_the_scope_and_not_of_what_a_filter_leaves() -> None:
