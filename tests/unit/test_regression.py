@@ -116,7 +116,7 @@ def test_choice_finds_the_weights_that_made_the_choices() -> None:
     assert fit(choice_sets(), sign=(-1.0, 0.0, 0.0))[0] == 0
 
 
-def test_a_choice_between_two_is_a_logistic_regression_of_the_difference() -> None:
+def test_choice_between_two_is_a_logistic_regression_of_the_difference() -> None:
     rng = np.random.default_rng(5)  # noqa: TID251  # a fixed seed
     features, is_first = rng.normal(size=(40, 2, 3)), rng.random(40) < 0.5
     sets = [ChoiceSet(two, np.array([first, not first])) for two, first in zip(features, is_first, strict=True)]
