@@ -29,7 +29,7 @@ from ecphora.stages.retrieval.term_coverage import TermCoverage
 
 
 def pool(
-    columns: Mapping[str, list[float]], genres: list[int], readings: Sequence[float] | None = None
+    columns: Mapping[str, list[float]], genres: Sequence[int], readings: Sequence[float] | None = None
 ) -> FeatureMatrix:
     """A matrix of rows with these features; ``readings`` are a reader's log-odds, None if it has read none."""
     size = len(genres)

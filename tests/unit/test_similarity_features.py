@@ -54,7 +54,7 @@ def values(graph: Graph, query: Query) -> dict[str, list[float]]:
 
 def deviations(*numbers: float) -> list[float]:
     array = np.array(numbers)
-    return ((array - array.mean()) / array.std()).tolist()  # type: ignore[no-any-return]
+    return ((array - array.mean()) / array.std()).tolist()
 
 
 def test_english_texts_are_compared_with_an_english_question_by_english_vectors() -> None:
