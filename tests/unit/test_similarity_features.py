@@ -110,6 +110,18 @@ def test_bm25_stands_in_where_the_embedder_does_not_read_the_question() -> None:
     assert half == pytest.approx([(one + other) / 2 for one, other in zip(none, full, strict=True)], abs=1e-4)
 
 
+def test_bm25_stands_in_for_a_text_without_a_vector() -> None:
+    """As one whose vector is damaged: it is found by its words."""
+    nodes = [sample_node(text, text, minutes=n, seq=n + 1) for n, text in enumerate(("fjord", "house", "garden"))]
+    batch = sample_batch(*nodes, vectors={"house": vector(0.9), "garden": vector(0.1)}, english_vectors={})
+    graph = apply_batch(Graph(), replace(batch, revision=1))
+    query = replace(question("fjord"), term_hashes=sample_query("fjord").term_hashes)
+    found, pool = values(graph, query), build_pool(graph, query)
+    assert found[ALONE][0] == pytest.approx(pool.first_stage.bm25.standardize(pool.rows)[0], abs=1e-4)
+    assert found[ALONE][0] > 1
+    assert found[ALONE][1:] == pytest.approx(pool.first_stage.cosine.standardize(pool.rows)[1:].tolist(), abs=1e-4)
+
+
 def test_english_vectors_need_no_coverage() -> None:
     graph = build_graph([0.9, 0.1, 0.5], [0.2, 0.4, 0.9])
     assert values(graph, replace(question(), embedder_coverage=0.0))[ENGLISH] == values(graph, question())[ENGLISH]
