@@ -28,7 +28,9 @@ AGREEMENTS = {"same": 1, "reversed": -1, "spoken": 1, "spoken, reversed": -1, "o
 
 def open_memory(folder: Path) -> Memory:
     """A memory of ``TURNS`` that ranks by the agreement alone."""
-    strategy = Fused(ranker=Ranker(*[LinearModel(-10.0, {ROLE_AGREEMENT: 2.0})] * len(Genre)), reading=ReadingPolicy({}))
+    strategy = Fused(
+        ranker=Ranker(*[LinearModel(-10.0, {ROLE_AGREEMENT: 2.0})] * len(Genre)), reading=ReadingPolicy({})
+    )
     memory = Memory(
         folder / "m.db", embedder=HashingEmbedder(64), reader=ConstantReader(0.5), strategy=strategy, clock=FakeClock()
     )
