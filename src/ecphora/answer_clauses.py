@@ -1,4 +1,4 @@
-"""The clauses of what a reader adds to a reason: that a memory answers, by its roles, and as the answer that is meant."""
+"""The clauses of what a reader adds to a reason: that a memory answers, and as the answer that is meant."""
 
 import numpy as np
 

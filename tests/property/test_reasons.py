@@ -95,7 +95,7 @@ class Checker:
             "the (.+), who asks, speaks": lambda role: role == self.hit.node.speaker,
             f"is of {DAYS}, the time asked about": lambda one: one == long_day(self.hit.node.happened_at),
             f"is of {DAYS}, near the time asked about": lambda one: one == long_day(self.hit.node.happened_at),
-            "is likelier to answer, says the reader": lambda: self.gain(READING) + self.gain(SECOND_READING) > 0,
+            "is likelier to answer, says the reader": lambda: self.hit.id is not None,
             "says who did it and to whom as the question does": lambda: self.hit.node.text == LENT,
             "is newer than another answer": lambda: self.gain(NEWER_ANSWER) > 0 and self.has_beyond(-1),
             "is older than another answer, and a former state is asked for": lambda: (
