@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from pair_training import PairGroup, mean_adapters, train_adapters
 from reader_examples import ReadingExample
-from train_reader import SENTENCES, SOURCES, WEIGHTS, as_plain_texts, is_taken, load_examples, sha256, is_kept_apart
+from train_reader import SENTENCES, SOURCES, WEIGHTS, as_plain_texts, is_kept_apart, is_taken, load_examples, sha256
 
 from ecphora.embedders.e5.e5_network import E5Network, share_network
 from ecphora.embedders.e5.pair_adapters import PairAdapters
