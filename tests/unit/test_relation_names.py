@@ -297,6 +297,6 @@ def test_reason_quotes_the_name_from_the_turn_before(remember: Open) -> None:
         Episode("The train was late.", speaker="Ben", session="t"),
         Episode("It rained all day.", speaker="Ben", session="t"),
     )
-    by_window = Fused(ranker=Ranker(*[LinearModel(0.0, {"window term coverage": 5.0})] * len(Genre)))
-    found = reasons(memory, "How is my sister paid?", by_window)["buns"]
+    by_neighbors = Fused(ranker=Ranker(*[LinearModel(0.0, {"bm25": 1.0, "adjacent turn": 5.0})] * len(Genre)))
+    found = reasons(memory, "How is my sister paid?", by_neighbors)["buns"]
     assert "comes right after call, which says “Lotte”" in found
