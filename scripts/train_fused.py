@@ -7,7 +7,7 @@ printed, with weights trained without the spaces of its fold.
 
 The sets of the package: see docs/fused.md.
 """
-# ruff: noqa: INP001, T201  # a script that prints
+# ruff: noqa: INP001  # a script
 
 import argparse
 import pickle

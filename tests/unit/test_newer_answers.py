@@ -162,7 +162,7 @@ def test_order_in_which_candidates_are_given_does_not_matter(
 
 @pytest.mark.medium
 @given(candidates(), SERIES)
-def test_without_a_preference_only_the_end_of_a_series_counts(
+def test_preference_of_zero_leaves_only_the_end_of_a_series(
     some: tuple[NDArray[np.float32], list[int], list[float]], series: int
 ) -> None:
     found, preferring = features_of(*some, 0.0, series), features_of(*some, 1.0, series)

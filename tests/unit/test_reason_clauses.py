@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from ecphora.cli.demo import show
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph, epoch_seconds
-from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.language.terms import extract_terms, shared_terms
 from ecphora.memory import Memory
@@ -26,10 +25,9 @@ from ecphora.ranking import Comparison, Ranking
 from ecphora.reason_clauses import CLAUSE_BUILDERS, format_interval
 from ecphora.short_ids import abbreviate
 from ecphora.stages.fused import features
-from ecphora.stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
-from ecphora.stages.fused.reading import READING, READING_FEATURES, ROLE_AGREEMENT, SECOND_READING
+from ecphora.stages.fused.reading import READING_FEATURES
 from ecphora.strategies import BUILT_IN, FAITHFUL, resolve_strategy
-from ecphora.testing import NOON, FakeClock, sample_batch, sample_node, sample_query
+from ecphora.testing import NOON, FakeClock, sample_node
 
 DIGEST = re.compile("[0-9a-f]{8}")
 
@@ -308,73 +306,6 @@ def test_feedback_and_co_use_reasons(memory: Memory) -> None:
     assert reasons_by_text(memory, "What?", strategy=by_co_use)["A dog ran."] == "was of use together with cat"
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "is_said"),
-    [((3, 1), (0, 0), True), ((0, 0), (3, 1), True), ((3, 1), (-3, 0), False), ((1, 3), (4, 0), True)],
-)
-def test_reason_of_the_reader_counts_both_readings(
-    first: Sequence[float], second: Sequence[float], memory: Memory, *, is_said: bool
-) -> None:
-    memory.remember([turn("A cat sat."), turn("It rained.")])
-    strategy = FixedStrategy({READING: first, SECOND_READING: second, PRIOR: (9, 0)})
-    reasons = reasons_by_text(memory, "What?", strategy=strategy)
-    assert reasons["A cat sat."] == ("is likelier to answer, says the reader" if is_said else "")
-
-
-@pytest.mark.parametrize(
-    ("contributions", "expected"),
-    [
-        ({NEWER_ANSWER: (3, 0), OLDER_ANSWER: (0, -1)}, "is newer than another answer"),
-        ({NEWER_ANSWER: (3, 0), OLDER_ANSWER: (-1, -3)}, "is newer than another answer"),
-        ({NEWER_ANSWER: (3, 0)}, "is newer than another answer"),
-        (
-            {OLDER_ANSWER: (3, 0), NEWER_ANSWER: (0, -1)},
-            "is older than another answer, and a former state is asked for",
-        ),
-        ({OLDER_ANSWER: (3, 0)}, "is older than another answer, and a former state is asked for"),
-        ({OLDER_ANSWER: (0, -1)}, ""),  # the other loses, but not to this one
-        ({NEWER_ANSWER: (0, -1)}, ""),
-    ],
-)
-def test_reason_of_a_newer_or_older_answer(
-    contributions: Mapping[str, Sequence[float]], expected: str, memory: Memory
-) -> None:
-    memory.remember([turn("A cat sat."), turn("It rained.")])
-    reasons = reasons_by_text(memory, "What?", strategy=FixedStrategy({PRIOR: (9, 5), **contributions}))
-    assert reasons["A cat sat."] == expected
-
-
-@pytest.mark.parametrize(
-    ("question", "losses", "best", "expected"),
-    [
-        ("What was the latest?", (-2, -1, 0), 2, "is the latest of several answers"),
-        ("What was the first?", (0, -1, -2), 0, "is the first of several answers"),
-        ("What was the latest?", (-2, 0, 0), 1, "is the latest of several answers"),  # the third is no answer
-        ("What was the latest?", (0, -1, -2), 0, ""),  # no answer, before those of the series
-        ("What was the latest?", (-2, -1, -0.5), 2, ""),
-        ("What was the latest?", (0, 0, 0), 2, ""),
-        ("What was it?", (-2, -1, 0), 2, ""),
-    ],
-)
-def test_reason_of_the_end_of_a_series(
-    question: str, losses: Sequence[float], best: int, expected: str, memory: Memory
-) -> None:
-    texts = ["A cat sat.", "It rained.", "A dog ran."]
-    memory.remember([turn(text, happened_at=f"2026-05-0{day}") for day, text in enumerate(texts, 1)])
-    prior = [9.0 if place == best else 5.0 for place in range(3)]
-    reasons = reasons_by_text(memory, question, strategy=FixedStrategy({PRIOR: prior, SERIES_END: losses}))
-    assert reasons[texts[best]] == expected
-
-
-def test_reason_of_roles(memory: Memory) -> None:
-    texts = ["Jonas lent Mira the drill.", "Mira lent Jonas the drill.", "It rained."]
-    memory.remember([turn(text) for text in texts])
-    by_role = FixedStrategy({ROLE_AGREEMENT: (3, 2, 1)})
-    reasons = reasons_by_text(memory, "Who lent Mira the drill?", strategy=by_role)
-    says = "says who did it and to whom as the question does"
-    assert [says in reasons[text] for text in texts] == [True, False, False]
-
-
 def test_reasons_of_identifiers_and_amounts(memory: Memory) -> None:
     texts = ["The proxy is on port 8080.", "The other one is on port 9080.", "He bought 5 kg.", "It rained."]
     memory.remember([turn(text) for text in texts])
@@ -395,30 +326,6 @@ def test_reasons_of_days(feature: str, memory: Memory) -> None:
     reasons = reasons_by_text(memory, "What was on 4 May 2026?", strategy=FixedStrategy({feature: (2, 1)}))
     expected = "near the time asked about" if feature == "near day match" else "the time asked about"
     assert reasons["A cat sat."] == f"is of 4 May 2026, {expected}"
-
-
-@pytest.mark.parametrize(
-    "feature",
-    [f"{language}similarity{context}" for language in ("", "English ") for context in ("", " with previous turn")],
-)
-@pytest.mark.parametrize("is_english", [False, True])
-def test_reason_of_similarity_by_either_vectors(feature: str, *, is_english: bool) -> None:
-    """Without words in common; the first memory is nearer by one kind of vectors, the second by the other."""
-    near, far = np.array([1, 0], np.float32), np.array([0, 1], np.float32)
-    nodes = [sample_node("one", "A cat sat.", seq=1), sample_node("two", "It rained.", seq=2)]
-    own, other = ({"one": near, "two": far}, {"one": far, "two": near})
-    batch = sample_batch(
-        *nodes, vectors=other if is_english else own, english_vectors=own if is_english else other, revision=1
-    )
-    graph = apply_batch(Graph(), batch)
-    query = replace(sample_query("Purring?", vector=near), english_vector=near if is_english else None)
-    ranking = Ranking(graph, query, graph.episodes, np.array([0, 1]), {feature: np.array([2.0, 1.0])}, {})
-    comparison = Comparison(ranking, 0, nodes[0], (1,))
-    found = [clause for build in CLAUSE_BUILDERS[feature] if (clause := build(comparison))]
-    assert [clause.text for clause in found] == ["is nearer in meaning to the question"]
-    rest = replace(query, embedder_coverage=0.0, english_vector=None)
-    unread = Comparison(replace(ranking, query=rest), 0, nodes[0], (1,))
-    assert not any(build(unread) for build in CLAUSE_BUILDERS[feature])
 
 
 @pytest.mark.medium
