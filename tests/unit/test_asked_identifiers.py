@@ -86,6 +86,10 @@ def test_holder_ranks_before_a_look_alike(holder: str, question: str, look_alike
     assert order_of(graph, without_identifiers(query))[0] == 0  # what the tier is for
 
 
+BY_WORDS = Fused(ranker=Ranker(*[LinearModel(-10.0, {"bm25": 5.0})] * len(Genre)))
+"""``fused`` with a ranker that knows no identifiers, so that what ranks a holder first is its tier."""
+
+
 def test_contributions_add_up_to_the_scores() -> None:
     graph = graph_of("The mail catcher listens on port 9080.", *FILLERS, "It is on port 8080.")
     activation = BY_WORDS.activate(query_of("Which mail catcher listens on port 8080?"), graph)

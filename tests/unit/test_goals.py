@@ -40,13 +40,6 @@ TEXTS = (
 PARTY, CAKE, LAUNDRY = "a party for Ivo", "a cake from the oven", "laundry in the washing machine"
 
 
-NO_WEIGHTS = (0.0,) * len(ANSWERABILITY_FEATURES)
-SURE = Fused(
-    Ranker(*[LinearModel(-5.0, {"bm25": 3.0})] * len(Genre)), AnswerabilityModel(NO_WEIGHTS, 3.0, NO_WEIGHTS, 3.0)
-)
-"""Ranks by words, and is sure of it."""
-
-
 class CountingEmbedder(HashingEmbedder):
     """Counts how often each text is embedded as a query; reads only some of them."""
 
@@ -113,8 +106,16 @@ def test_goal_changes_neither_evidence_nor_confidence_nor_what_comes_back(tmp_pa
 
 
 def test_goal_raises_no_memory_above_a_clear_answer(memory: Memory) -> None:
-    found = memory.recall("Where are the winter tires?", goal=PARTY, strategy=SURE, log_access=False)
-    assert found[0].text == TEXTS[3]
+    zeros = (0.0,) * len(ANSWERABILITY_FEATURES)
+    by_words = Ranker(*[LinearModel(-10.0, {"bm25": 5.0})] * len(Genre))
+
+    def best(bias: float) -> str:
+        strategy = Fused(by_words, AnswerabilityModel(zeros, bias, zeros, bias))
+        question = "Where are the winter tires?"
+        return memory.recall(question, goal=PARTY, strategy=strategy, reading="never", log_access=False)[0].text
+
+    assert best(5.0) == TEXTS[3]
+    assert best(-5.0) == TEXTS[0]  # what fits the goal, if the question is sure of nothing
 
 
 @pytest.mark.medium

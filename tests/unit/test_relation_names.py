@@ -12,7 +12,7 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.language.relation_mentions import asked_relations
 from ecphora.memory import Memory
 from ecphora.model import Episode, Filter, Node, Query, RelationName, Rows
-from ecphora.ports import Passage
+from ecphora.ports import Passage, Strategy
 from ecphora.query import analyze
 from ecphora.stages.fused.feature_matrix import Genre
 from ecphora.stages.fused.ranker import Ranker
@@ -22,8 +22,6 @@ from ecphora.strategies.fused import Fused
 from ecphora.testing import NOON, FakeClock
 
 Open = Callable[..., Memory]
-BY_TURNS = Fused(Ranker(*[LinearModel(-5.0, {"bm25 with previous turn z-score": 3.0})] * len(Genre)))
-"""Ranks by the words of a turn with the turn before."""
 
 
 @pytest.fixture
@@ -273,7 +271,7 @@ def test_reader_reads_the_question_with_the_name(tmp_path: Path) -> None:
     assert {question for question, _ in questions} == {"Where does Marta work?"}
 
 
-def reasons(memory: Memory, question: str, strategy: str | Fused = "fused") -> dict[str, str]:
+def reasons(memory: Memory, question: str, strategy: str | Strategy = "fused") -> dict[str, str]:
     return {hit.id: hit.reason for hit in memory.recall(question, strategy=strategy, reading="never")}
 
 
@@ -299,4 +297,6 @@ def test_reason_quotes_the_name_from_the_turn_before(remember: Open) -> None:
         Episode("The train was late.", speaker="Ben", session="t"),
         Episode("It rained all day.", speaker="Ben", session="t"),
     )
-    assert "comes right after call, which says “Lotte”" in reasons(memory, "How is my sister paid?", BY_TURNS)["buns"]
+    by_neighbors = Fused(ranker=Ranker(*[LinearModel(0.0, {"bm25": 1.0, "adjacent turn": 5.0})] * len(Genre)))
+    found = reasons(memory, "How is my sister paid?", by_neighbors)["buns"]
+    assert "comes right after call, which says “Lotte”" in found
