@@ -34,9 +34,8 @@ def answer_time_clause(comparison: Comparison) -> Clause | None:
 def series_clause(comparison: Comparison) -> Clause | None:
     """That it is the latest, or the first, of several answers, if the question asks for that one."""
     ranking, end = comparison.ranking, asked_end(comparison.ranking.query.text)
-    losses = ranking.contributions[SERIES_END]
-    others = np.flatnonzero(losses < 0)
-    if not end or not len(others) or losses[comparison.index] < 0:
+    others = np.flatnonzero(ranking.contributions[SERIES_END] < 0)
+    if not end or not len(others):
         return None
     order = end * time_order(ranking.graph, ranking.order[np.append(others, comparison.index)])
     if order[-1] <= order[:-1].max():

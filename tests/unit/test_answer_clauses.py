@@ -64,6 +64,8 @@ NEWER, OLDER = "is newer than another answer", "is older than another answer, an
         ({OLDER_ANSWER: (3, 0)}, [OLDER]),
         ({OLDER_ANSWER: (0, -1)}, []),  # the other loses, but not to this one
         ({NEWER_ANSWER: (0, -1)}, []),
+        ({OLDER_ANSWER: (-1, -3)}, []),
+        ({NEWER_ANSWER: (-1, -3)}, []),
         ({NEWER_ANSWER: (1, 2)}, []),  # the other gains more
     ],
 )
@@ -81,6 +83,7 @@ LATEST, FIRST = "is the latest of several answers", "is the first of several ans
         ("What was the first?", (0, -1, -2), (0, 1, 2), [FIRST]),
         ("What was the latest?", (-2, 0, 0), (1, 0, 2), [LATEST]),  # the third is no answer
         ("What was the latest?", (0, -1, -2), (0, 2, 1), []),  # no answer, before those of the series
+        ("What was the latest?", (-1, 0, -2), (1, 0, 2), []),
         ("What was the latest?", (-2, -1, -0.5), (2, 1, 0), []),
         ("What was the latest?", (0, 0, 0), (2, 1, 0), []),
         ("What was it?", (-2, -1, 0), (2, 1, 0), []),
