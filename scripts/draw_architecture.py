@@ -68,7 +68,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "messages",
             ),
             ("weights",),
-            ("reasons", "reason_clauses", "ranking"),
+            ("reasons", "reason_clauses", "answer_clauses", "clause", "ranking"),
             ("model_http", "llamacpp_engine", "llm_runs", "llm_client"),
         ),
     ),

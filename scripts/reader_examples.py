@@ -15,12 +15,11 @@ from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall.recall_run import temporary_memory
 from ecphora.candidate_reading import CandidateReading
 from ecphora.graph import Graph
-from ecphora.model import Query, Rows, Vector
+from ecphora.model import Query, Rows
 from ecphora.ports import Passage
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import build_feature_matrix, genres
-from ecphora.stages.fused.newer_answers import time_order
-from ecphora.stages.retrieval import dense, top_k
+from ecphora.stages.fused.feature_matrix import build_feature_matrix
+from ecphora.stages.retrieval import top_k
 from ecphora.strategies.fused import Fused
 
 CANDIDATES = 32
@@ -33,9 +32,7 @@ MAX_MISSED_ANSWERS = 2
 class ReadingExample:
     """A question with its candidates, best first.
 
-    ``log_odds``, ``genres`` and ``is_answer`` have an entry for each candidate, as has ``order``, its place in time;
-    ``cosines`` has one for each pair. ``missed_answers`` are answers that are no candidates. ``answerability`` is the
-    confidence without reading.
+    ``is_answer`` has an entry for each candidate. ``missed_answers`` are answers that are no candidates.
     """
 
     dataset: str
@@ -44,13 +41,7 @@ class ReadingExample:
     question: str
     asked_on: date
     is_answerable: bool
-    question_vector: Vector
-    answerability: float
     candidates: tuple[Passage, ...]
-    log_odds: NDArray[np.float32]
-    genres: NDArray[np.intp]
-    order: NDArray[np.intp]
-    cosines: NDArray[np.float32]
     is_answer: NDArray[np.bool_]
     missed_answers: tuple[Passage, ...]
 
@@ -84,11 +75,10 @@ def read_examples(dataset: str, case: Case, embedder: CachingEmbedder) -> Iterat
 def _example(dataset: str, case: Case, question: Question, memory: Memory) -> ReadingExample | None:
     graph, query = memory.graph(), memory.build_query(question.text)
     pool = build_pool(graph, query)
-    if not len(pool.rows) or query.vector is None:
+    if not len(pool.rows):
         return None
-    matrix = build_feature_matrix(pool)
-    ranker, answerability = weights.load_fused_model(query.embedder)
-    ranked_pool = ranker.score(matrix)
+    ranker, _ = weights.load_fused_model(query.embedder)
+    ranked_pool = ranker.score(build_feature_matrix(pool))
     best = top_k.top_rows(ranked_pool.scores, ranked_pool.scores > 0, CANDIDATES)
     rows = pool.rows[best]
     missed = np.array(sorted(set(_answer_rows(graph, question)) - set(rows.tolist()))[:MAX_MISSED_ANSWERS], np.int64)
@@ -100,13 +90,7 @@ def _example(dataset: str, case: Case, question: Question, memory: Memory) -> Re
         question.text,
         (query.as_of or query.now).date(),
         question.is_answerable,
-        query.vector,
-        answerability.probability(matrix, ranked_pool),
         _passages(graph, query, memory, rows),
-        ranked_pool.log_odds[best],
-        genres(graph, rows),
-        time_order(graph, rows),
-        dense.pairwise_cosines(graph, rows, rows),
         np.array([row in answers for row in rows.tolist()], np.bool_),
         _passages(graph, query, memory, missed),
     )

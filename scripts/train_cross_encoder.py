@@ -10,7 +10,7 @@ the set of ``sentence_set.py``; those in the package were trained on an earlier 
 It begins with the adapters of the update scorer, which can compare two texts already; with ``--resume`` it goes on from
 its own, and the mean of the weights before and after is written. 1,000 questions take five to six minutes on two cores;
 ``--share`` takes a share of the spaces of memories.
-Afterwards ``train_reader.py --keep`` fits what ``fused`` makes of the scores.
+Afterwards ``train_fused.py`` fits what ``fused`` makes of the scores.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from pair_training import PairGroup, mean_adapters, train_adapters
 from reader_examples import ReadingExample
-from train_reader import SENTENCES, SOURCES, WEIGHTS, as_plain_texts, is_taken, load_examples, sha256, trains_policy
+from train_reader import SENTENCES, SOURCES, WEIGHTS, as_plain_texts, is_kept_apart, is_taken, load_examples, sha256
 
 from ecphora.embedders.e5.e5_network import E5Network, share_network
 from ecphora.embedders.e5.pair_adapters import PairAdapters
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def training_examples(work: Path, share: float, sentences: Path | None) -> Iterator[ReadingExample]:
-    """The questions of spaces that do not train the policy.
+    """The questions of spaces that are not kept apart.
 
     Not those of scripts/data/speakers: with them, others get worse.
     """
@@ -76,7 +76,7 @@ def training_examples(work: Path, share: float, sentences: Path | None) -> Itera
         yield from load_examples(work, sentences, SENTENCES)
     for folder, name in SOURCES:
         for example in load_examples(work, folder, name, share):
-            if is_taken(example.space, share) and not trains_policy(example.space):
+            if is_taken(example.space, share) and not is_kept_apart(example.space):
                 yield as_plain_texts(example)
 
 

@@ -7,7 +7,7 @@ printed, with weights trained without the spaces of its fold.
 
 The sets of the package: see docs/fused.md.
 """
-# ruff: noqa: INP001  # a script
+# ruff: noqa: INP001, T201  # a script that prints
 
 import argparse
 import pickle
@@ -30,6 +30,7 @@ from ecphora.candidate_reading import CandidateReading
 from ecphora.embedders.packaged import DEFAULT_EMBEDDER
 from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train
 from ecphora.learn.fused_weights import format_fused_model
+from ecphora.learn.readable_json import Json
 from ecphora.readers.late_interaction import LateInteractionReader
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import FeatureMatrix, build_feature_matrix
@@ -65,7 +66,7 @@ def main() -> None:
             print(report_line(name, group, learned), flush=True)
     if options.out:
         model = fit([one for group in learned.values() for one in group])
-        provenance = {
+        provenance: dict[str, Json] = {
             "ecphora": __version__,
             "command": "scripts/train_fused.py",
             "questions": {name: len(group) for name, group in learned.items()},

@@ -1,4 +1,4 @@
-"""Lets a reader read the best candidates of a query: fetches their texts, and stops before a deadline, if there is one."""
+"""Lets a reader read the best candidates of a query: fetches their texts, and stops before a deadline, if any."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .cached_property import cached_property
 from .graph import Graph
 from .language.terms import SharedTerm, extract_terms, hash_terms, shared_terms
-from .model import Mask, Node, Query, Rows
+from .model import Mask, Node, Query, Rows, Vector
 from .ports import Activation
 from .stages.fused.features.term_similarity import term_zscores
 from .stages.fused.goal_fit import GOAL
@@ -123,13 +123,27 @@ class Ranking:
         return np.ascontiguousarray(values.T)
 
     @cached_property
-    def question_cosines(self) -> NDArray[np.float32] | None:
-        """The cosine of each row with the question; not a number for a row without a vector."""
-        if self.query.vector is None:
-            return None
+    def question_cosines(self) -> tuple[NDArray[np.float32], ...]:
+        """The cosines of each row with the question, by English vectors if it has one, and by those of the scope.
+
+        They are not a number for a row without a vector.
+        """
+        vectors = ((True, self.query.english_vector), (False, self._scope_vector))
+        return tuple(
+            self._cosines_with(vector, use_english=english) for english, vector in vectors if vector is not None
+        )
+
+    @property
+    def _scope_vector(self) -> Vector | None:
+        """The question's vector; None if the embedder does not read the question."""
+        return self.query.vector if self.query.embedder_coverage else None
+
+    def _cosines_with(self, vector: Vector, *, use_english: bool) -> NDArray[np.float32]:
+        stored = self.graph.text_vectors(use_english=use_english)
         cosines = np.full(len(self.order), np.nan, np.float32)
-        places = self.graph.vector_positions[self.order]
-        cosines[places >= 0] = np.vecdot(self.graph.vectors.view[places[places >= 0]], self.query.vector)
+        places = stored.positions[self.order]
+        if len(stored.values):
+            cosines[places >= 0] = np.vecdot(stored.values[places[places >= 0]], vector)
         return cosines
 
     @cached_property

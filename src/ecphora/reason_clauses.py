@@ -5,20 +5,24 @@ a date, a memory that led to it. A clause names only memories that are eligible 
 """
 
 from calendar import monthrange
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
+from .answer_clauses import answer_time_clause, reading_clause, role_clause, series_clause
+from .clause import Clause, ClauseBuilder
 from .graph import KIND_CODES
 from .language import question
 from .language.adjacent_names import without_titles
 from .language.classes import find_instances
 from .language.identifier_terms import index_hashes
+from .language.quantities import quantities
 from .language.roles import role_of
 from .language.terms import extract_terms, hash_terms, shared_terms
 from .model import Kind, MediaKind, Query
 from .ranking import Comparison
+from .stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
+from .stages.fused.reading import READING, ROLE_AGREEMENT, SECOND_READING
 from .stages.retrieval import temporal, validity
 from .stages.retrieval.media_search import MEDIA
 from .stages.retrieval.term_coverage import WINDOW_SIZE
@@ -30,18 +34,6 @@ MIN_SIMILARITY_Z = 1.5
 
 MAX_GOAL_CHARS = 60
 """The most characters of a goal that a clause repeats."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """One clause: ``text`` begins it, ``other_row`` is the row of the memory that it names, -1 for none.
-
-    ``quoted_row`` is the row whose text completes it, -1 for none: an entity's name, or quoted words of a memory.
-    """
-
-    text: str
-    other_row: int = -1
-    quoted_row: int = -1
 
 
 # ---- clause builders; None if the clause does not apply
@@ -79,18 +71,20 @@ def _title_clause(comparison: Comparison) -> Clause | None:
 
 def _similarity_clause(comparison: Comparison) -> Clause | None:
     """The question word that it lacks but is most similar to; else that it is the most similar to the question."""
-    ranking, query = comparison.ranking, comparison.ranking.query
-    cosines = ranking.question_cosines
-    if not comparison.other_indices or cosines is None or not query.embedder_coverage:
+    ranking, query, others = comparison.ranking, comparison.ranking.query, list(comparison.other_indices)
+    if not others:
         return None
-    z = ranking.term_similarity_z
-    lead = z[comparison.index] - comparison.mean_of_others(z)
-    lead[ranking.matches_term[0, comparison.index] | (z[comparison.index] < MIN_SIMILARITY_Z)] = 0
-    if len(lead) and lead.max() > 0:
-        word = ranking.question_words[int(lead.argmax())]
-        return _near_word_clause(query, word)
-    is_nearer = cosines[comparison.index] > cosines[list(comparison.other_indices)].max()  # False if one has no vector
-    return Clause("is nearer in meaning to the question") if is_nearer else None
+    if query.vector is not None and query.embedder_coverage:
+        z = ranking.term_similarity_z
+        lead = z[comparison.index] - comparison.mean_of_others(z)
+        lead[ranking.matches_term[0, comparison.index] | (z[comparison.index] < MIN_SIMILARITY_Z)] = 0
+        if len(lead) and lead.max() > 0:
+            word = ranking.question_words[int(lead.argmax())]
+            return _near_word_clause(query, word)
+    for cosines in ranking.question_cosines:
+        if cosines[comparison.index] > cosines[others].max():  # False if one has no vector
+            return Clause("is nearer in meaning to the question")
+    return None
 
 
 def _near_word_clause(query: Query, word: str) -> Clause | None:
@@ -124,6 +118,13 @@ def identifier_clause(comparison: Comparison) -> Clause | None:
         if held.intersection(identifier.part):
             return Clause(f"has “{identifier.text}”, which is asked for, as a part")
     return None
+
+
+def _quantity_clause(comparison: Comparison) -> Clause | None:
+    """The first amount of the question that it has."""
+    held = quantities(comparison.node.text)
+    found = next((one for one in quantities(comparison.ranking.query.text) if one in held), None)
+    return None if found is None else Clause(f"has “{found}”, an amount in the question")
 
 
 def _media_clause(comparison: Comparison) -> Clause | None:
@@ -224,10 +225,6 @@ def _recency_clause(comparison: Comparison) -> Clause | None:
     return Clause(f"is later, of {long_day(comparison.node.happened_at)}")
 
 
-def _reading_clause(comparison: Comparison) -> Clause | None:
-    return Clause("is likelier to answer, says the reader") if comparison.contribution_leads["reading"] > 0 else None
-
-
 def _path_clause(comparison: Comparison) -> Clause | None:
     """The memory that led to it, and the entity that links both."""
     ranking, graph = comparison.ranking, comparison.ranking.graph
@@ -266,7 +263,7 @@ def _co_use_clause(comparison: Comparison) -> Clause | None:
     return Clause("was of use together with", other) if other >= 0 and comparison.ranking.eligible[other] else None
 
 
-def _strongest_path(comparison: Comparison, build_clause: "ClauseBuilder") -> tuple[int, int, int]:
+def _strongest_path(comparison: Comparison, build_clause: ClauseBuilder) -> tuple[int, int, int]:
     """The parent row, entity and grandparent row of the strongest feature of a clause builder; -1 for none."""
     ranking, place, found = comparison.ranking, comparison.index, (-1, -1, -1)
     max_lead = 0.0
@@ -284,11 +281,10 @@ def _strongest_path(comparison: Comparison, build_clause: "ClauseBuilder") -> tu
     return found
 
 
-ClauseBuilder = Callable[[Comparison], Clause | None]
-
 _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] = (
     ((_media_clause,), (MEDIA,)),
-    ((identifier_clause,), ("asked identifier", "identifier match")),
+    ((identifier_clause,), ("asked identifier", "identifier match", "other identifier")),
+    ((_quantity_clause,), ("quantity match",)),
     (
         (relation_clause, text_clause),
         (
@@ -307,6 +303,8 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     (
         (_similarity_clause,),
         (
+            "similarity",
+            "English similarity",
             "dense similarity",
             "dense similarity z-score",
             "topic similarity",
@@ -321,6 +319,8 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     (
         (_similarity_clause, _neighbor_clause),
         (
+            "similarity with previous turn",
+            "English similarity with previous turn",
             "dense similarity with previous turn",
             "dense similarity with previous turn z-score",
             "topic similarity with previous turn",
@@ -336,7 +336,7 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ((_number_clause,), ("number for how-many-question",)),
     ((_class_clause,), ("instance of asked class",)),
     ((goal_clause,), ("goal",)),
-    ((_recency_clause,), ("recency for now-question", "newer answer", "recency", "chronology")),
+    ((_recency_clause,), ("recency for now-question", "recency", "chronology")),
     ((_title_clause,), ("title match",)),
     (
         (_path_clause,),
@@ -356,7 +356,10 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ),
     ((_supersession_clause,), ("current fact", "successor")),
     ((_feedback_clause,), ("similar question feedback",)),
-    ((_reading_clause,), ("reading",)),
+    ((reading_clause,), (READING, SECOND_READING)),
+    ((role_clause,), (ROLE_AGREEMENT,)),
+    ((answer_time_clause,), (NEWER_ANSWER, OLDER_ANSWER)),
+    ((series_clause,), (SERIES_END,)),
     ((_co_use_clause,), ("co-use",)),
 )
 CLAUSE_BUILDERS = {feature: builders for builders, features in _FEATURE_GROUPS for feature in features}

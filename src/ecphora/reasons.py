@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .clause import Clause, ClauseBuilder
 from .errors import EcphoraError
 from .model import Kind, Node, NodeId
 from .ports import NodeReader
 from .ranking import Comparison, Ranking
-from .reason_clauses import CLAUSE_BUILDERS, Clause, ClauseBuilder, goal_clause, relation_clause, text_clause
+from .reason_clauses import CLAUSE_BUILDERS, goal_clause, relation_clause, text_clause
 from .short_ids import abbreviate
 from .text_format import collapse_whitespace
 

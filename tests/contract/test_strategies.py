@@ -34,8 +34,8 @@ class RowNumberReader:
     def reread(self, _rows: Rows, _log_odds: Scores, /) -> Scores:
         raise AssertionError("simple rereads nothing")
 
-    def score_updates(self, _earlier: Rows, _later: Rows, /) -> Scores:
-        raise AssertionError("simple compares nothing")
+    def role_agreements(self, _rows: Rows, /) -> Scores:
+        raise AssertionError("simple looks at no roles")
 
 
 class SimpleWithReader:

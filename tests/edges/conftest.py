@@ -7,6 +7,18 @@ import pytest
 from click.testing import CliRunner
 
 from ecphora.cli.main import main
+from ecphora.learn.fused_training import FusedModel
+from ecphora.learn.fused_weights import format_fused_model
+from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
+from ecphora.stages.fused.feature_matrix import Genre
+from ecphora.stages.fused.ranker import Ranker
+from ecphora.stages.retrieval.linear import LinearModel
+
+RANKING = LinearModel(
+    -5.0, {"bm25": 3.0, "similarity": 1.2, "bm25 with previous turn z-score": 0.5, "adjacent turn": 0.5}
+)
+"""Words count most, then vectors, then the turn before."""
+CONFIDENCE = tuple(3.5 * (name == "top term coverage") for name in ANSWERABILITY_FEATURES)
 
 
 @pytest.fixture
@@ -18,6 +30,16 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
     monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.fixture
+def simple_weights(clean_environment: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights that stay the same when those of the package are trained again: of reasons and ranks."""
+    answerability = AnswerabilityModel(CONFIDENCE, -2.0, CONFIDENCE, -2.0)
+    model = FusedModel(Ranker(*[RANKING] * len(Genre)), answerability)
+    path = tmp_path / "weights.json"
+    path.write_text(format_fused_model(model, {}), encoding="utf-8")
+    monkeypatch.setenv("ECPHORA_WEIGHTS", str(path))
 
 
 @pytest.fixture

@@ -177,6 +177,7 @@ def test_ask_records_the_answer_of_a_model_if_told_to(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.medium
+@pytest.mark.usefixtures("simple_weights")
 def test_chat_remembers_and_quotes_without_a_model() -> None:
     statements = "I like the rain in Lisbon.\n\nThe sun shines in Oslo.\n"
     lines = f"{statements}Where do I like the rain?\n/why\n/quit\nnever said\n"

@@ -26,6 +26,7 @@ def answer(*args: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
 
 
 @pytest.mark.usefixtures("two_memories")
+@pytest.mark.usefixtures("simple_weights")
 def test_recall_prints_text_date_and_reason() -> None:
     result = ecphora("recall", "Where does Ana live now, in Porto?")
     assert result.exit_code == 0
@@ -78,7 +79,8 @@ def test_recall_says_on_stderr_what_a_deadline_left_unread(monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("two_memories")
-def test_recall_ranks_by_a_goal() -> None:
+@pytest.mark.usefixtures("simple_weights")
+def test_recall_ranks_by_a_goal(monkeypatch: pytest.MonkeyPatch) -> None:
     question = ("recall", "What should I keep in mind?", "--explain")
     goal = ("--goal", "travel to Porto")
     found = answer(*question, *goal, code=3)
@@ -86,10 +88,11 @@ def test_recall_ranks_by_a_goal() -> None:
     assert "goal" in [part["feature"] for part in found["hits"][0]["why"]]
     assert found["confidence"] == answer(*question, code=3)["confidence"]
     assert "goal" in ecphora(*question, *goal).stdout
+    assert answer("why-not", "What should I keep in mind?", found["hits"][0]["id"], *goal)["rank"] == 1
+    monkeypatch.delenv("ECPHORA_WEIGHTS")
     refused = ecphora(*question, *goal, "--strategy", "dense")
     assert refused.exit_code == 1
     assert "takes no goal" in refused.stderr
-    assert answer("why-not", "What should I keep in mind?", found["hits"][0]["id"], *goal)["rank"] == 1
 
 
 def test_media_are_remembered_and_recalled() -> None:
@@ -133,6 +136,7 @@ def test_recall_records_a_response_and_includes_it() -> None:
 
 
 @pytest.mark.usefixtures("two_memories")
+@pytest.mark.usefixtures("simple_weights")
 def test_recall_explain_adds_up_to_the_score() -> None:
     found = answer("recall", "Porto")
     hit = found["hits"][0]
@@ -218,6 +222,7 @@ def test_recall_prints_no_control_characters() -> None:
     assert "[bold]tag[/bold]" in shown
 
 
+@pytest.mark.usefixtures("simple_weights")
 def test_reason_is_the_same_in_recall_chat_and_json() -> None:
     texts = ("We went to the bakery.", "And?", "It was closed.", "It rained all day.")
     first = answer("remember", texts[0], "--session", "s", "--happened-at", "2026-05-03")["ids"][0]
@@ -240,6 +245,7 @@ def test_reason_is_the_same_in_recall_chat_and_json() -> None:
 
 
 @pytest.mark.usefixtures("two_memories")
+@pytest.mark.usefixtures("simple_weights")
 def test_why_not_prints_the_cause_and_the_remedy() -> None:
     result = ecphora("why-not", "Porto", "b", "--limit", "1")
     assert result.exit_code == 0

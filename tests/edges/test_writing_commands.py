@@ -206,6 +206,7 @@ def test_reembed_changes_the_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
+@pytest.mark.usefixtures("simple_weights")
 def test_reembed_rechunks_long_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = "# Lock\n\n" + "It rains. " * 90 + "\n\n## Ropes\n\n" + "Bring one. " * 80
     (tmp_path / "manual.md").write_text(text, encoding="utf-8")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from ecphora.cli.demo import show
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
+from ecphora.language.classes import find_instances
 from ecphora.language.name_normalization import entity_id
 from ecphora.language.terms import extract_terms
 from ecphora.memory import Memory
@@ -20,8 +22,14 @@ from ecphora.model import Episode, Hit, Kind, Query
 from ecphora.reason_clauses import format_interval
 from ecphora.recollection import Recollection
 from ecphora.short_ids import abbreviate
+from ecphora.stages.fused.feature_matrix import Genre
+from ecphora.stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, time_order
+from ecphora.stages.fused.ranker import Ranker
+from ecphora.stages.fused.reading import READING, ROLE_AGREEMENT, SECOND_READING, ReadingPolicy
+from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.strategies import BUILT_IN, FAITHFUL
-from ecphora.testing import FakeClock
+from ecphora.strategies.fused import Fused
+from ecphora.testing import FakeClock, OverlapReader
 from ecphora.text_format import long_day
 
 
@@ -59,6 +67,7 @@ QUOTE = re.compile("“([^”]*)”(?: \\(for “([^”]*)”\\))?")
 
 
 DAYS = "(.+?)"
+END_WORDS = {"latest": ("latest", "now"), "first": ("first",)}
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,18 @@ class Checker:
             "(.+), (?:who is asked about|one of those asked about), speaks": self.speaks,
             "the (.+), who asks, speaks": lambda role: role == self.hit.node.speaker,
             f"is of {DAYS}, the time asked about": lambda one: one == long_day(self.hit.node.happened_at),
+            f"is of {DAYS}, near the time asked about": lambda one: one == long_day(self.hit.node.happened_at),
+            "is likelier to answer, says the reader": lambda: self.hit.id is not None,
+            "says who did it and to whom as the question does": lambda: self.hit.node.text == LENT,
+            "is newer than another answer": lambda: self.gain(NEWER_ANSWER) > 0 and self.has_beyond(-1),
+            "is older than another answer, and a former state is asked for": lambda: (
+                self.gain(OLDER_ANSWER) > 0 and self.has_beyond(1) and "first" in self.query.text
+            ),
+            "is the (latest|first) of several answers": lambda end: (
+                any(word in self.query.text for word in END_WORDS[end])
+                and not self.gain(SERIES_END)
+                and self.has_beyond(1 if end == "first" else -1)
+            ),
             f"is later, of {DAYS}": lambda one: one == long_day(self.hit.node.happened_at),
             f"speaks of {DAYS}, the time asked about": lambda one: one in self.spans(),
             f"speaks of a time, {DAYS}": lambda one: one in self.spans(),
@@ -115,6 +136,16 @@ class Checker:
         assert self.query.as_of is None or node.happened_at <= self.query.as_of
         return node
 
+    def gain(self, feature: str) -> float:
+        return sum(one.value for one in self.hit.why.contributions if one.feature == feature)
+
+    def has_beyond(self, side: int) -> bool:
+        """Whether any memory lies on a side of this one in time: -1 before it, 1 after."""
+        row = self.graph.row(self.hit.id)
+        assert row is not None
+        order = time_order(self.graph, np.flatnonzero(self.graph.episodes))
+        return bool((side * (order - order[np.flatnonzero(self.graph.episodes) == row]) > 0).any())
+
     def quoted(self, quoted_text: str, text: str) -> bool:
         """Whether all quotes are in the text, and each quote or its question form in the question."""
         found = QUOTE.findall(quoted_text)
@@ -129,7 +160,9 @@ class Checker:
         )
 
     def says(self, quoted_text: str) -> bool:
-        return self.quoted(quoted_text, self.hit.text)
+        instances = find_instances(self.hit.text, self.query.text)
+        is_instance = quoted_text in {f"“{one.text}” (for “{one.noun}”)" for one in instances}
+        return is_instance or self.quoted(quoted_text, self.hit.text)
 
     def says_name(self, name: str, phrase: str, short: str) -> bool:
         """Whether the question has the phrase, and this memory and the other one, which has its noun, the name."""
@@ -176,6 +209,63 @@ def check(found: Recollection, memory: Memory) -> None:
         assert sum(contribution.value for contribution in hit.why.contributions) == pytest.approx(
             hit.score, rel=1e-3, abs=1e-3
         )
+
+
+LENT = "Ana lent Bo the cello."
+READING_RANKER = Ranker(
+    *[
+        LinearModel(
+            0.0,
+            {
+                "similarity": 0.5,
+                READING: 0.5,
+                SECOND_READING: 0.5,
+                ROLE_AGREEMENT: 4.0,
+                NEWER_ANSWER: 9.0,
+                OLDER_ANSWER: -9.0,
+                SERIES_END: -9.0,
+                "day match": 1.0,
+                "near day match": 0.5,
+            },
+        )
+    ]
+    * len(Genre)
+)
+READ_TEXTS = (LENT, "Bo lent Ana the cello.", "Ana lives in Porto.", "Ana lives in Oslo now.", "The cat of Bo is old.")
+READ_QUESTIONS = (
+    "Who lent Bo the cello?",
+    "Where does Ana live now?",
+    "Where did Ana live first?",
+    "Where did Ana live?",
+    "What was Ana's latest cello?",
+    "What did Ana say on 4 May 2026?",
+)
+
+
+@pytest.mark.medium
+@given(
+    turns=st.lists(
+        st.builds(
+            turn,
+            st.sampled_from(READ_TEXTS),
+            st.sampled_from((None, "Ana")),
+            happened_at=st.sampled_from(("2026-05-03", "2026-05-04", "2026-05-06", "2025-01-01")),
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    question=st.sampled_from(READ_QUESTIONS),
+)
+def test_reasons_of_reading_are_true(turns: list[Episode], question: str) -> None:
+    strategy = Fused(ranker=READING_RANKER, reading=ReadingPolicy({}))
+    with (
+        TemporaryDirectory(ignore_cleanup_errors=True) as place,
+        Memory(
+            f"{place}/m.db", embedder=HashingEmbedder(64), reader=OverlapReader(), strategy=strategy, clock=FakeClock()
+        ) as memory,
+    ):
+        memory.remember(turns)
+        check(memory.recall(question, limit=8, reading="always", log_access=False), memory)
 
 
 WORDS = st.sampled_from([

@@ -12,13 +12,13 @@ from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Node, Query
 from ecphora.query import build_query
+from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
 from ecphora.stages.fused.features import compute_features
 from ecphora.stages.retrieval import asked_times
 from ecphora.stages.retrieval.asked_times import AROUND_THEN, THEN, has_unknown_time, is_near, time_tiers
 from ecphora.strategies.fused import ASKED_IDENTIFIER, ASKED_TIME, ASKED_TIME_CONFIDENCE, Fused
 from ecphora.testing import sample_batch, sample_node, sample_vector
-from ecphora.weights import load_fused_model
 
 NOW = datetime(2026, 7, 20, 21, tzinfo=UTC)
 ENTRIES = (
@@ -352,10 +352,9 @@ def test_part_of_a_day_is_known_if_its_day_is() -> None:
 
 
 def test_higher_confidence_stays() -> None:
-    graph, (_, model) = graph_of(*diary()), load_fused_model("")
-    sure = replace(model, dialogue_bias=9.0, text_bias=9.0, dialogue_weights=(0.0,) * len(model.dialogue_weights),
-                   text_weights=(0.0,) * len(model.text_weights))  # fmt: skip
-    found = Fused(answerability=sure).activate(query_of("What happened on 12 July?"), graph).confidence
+    zeros = (0.0,) * len(ANSWERABILITY_FEATURES)
+    sure = Fused(answerability=AnswerabilityModel(zeros, 9.0, zeros, 9.0))
+    found = sure.activate(query_of("What happened on 12 July?"), graph_of(*diary())).confidence
     assert found is not None
     assert found > 0.99
 
@@ -365,9 +364,3 @@ def test_nearness_is_by_the_calendar_of_where_it_was_told() -> None:
     (time,) = query_of("on 12 July").time_ranges
     assert is_near(graph, time, 1, 2).tolist() == [True, True, False]
     assert is_near(graph, time, 0, 2).tolist() == [False, True, False]
-
-
-@pytest.mark.parametrize("embedder", ["", "multilingual-e5-small"])
-def test_ranker_has_no_weight_for_the_features_of_days(embedder: str) -> None:
-    ranker, _ = load_fused_model(embedder)
-    assert {"day match", "year match", "near day match"}.isdisjoint(ranker.feature_names)

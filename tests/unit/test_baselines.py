@@ -64,8 +64,8 @@ class GivenReader:
     def reread(self, _rows: Rows, _log_odds: Scores, /) -> Scores:
         raise AssertionError("simple rereads nothing")
 
-    def score_updates(self, _earlier: Rows, _later: Rows, /) -> Scores:
-        raise AssertionError("simple compares nothing")
+    def role_agreements(self, _rows: Rows, /) -> Scores:
+        raise AssertionError("simple looks at no roles")
 
 
 def activate(graph: Graph, query: Query, *log_odds: float, limit: int = 24) -> Activation:

@@ -51,7 +51,8 @@ def test_damaged_vector_is_ignored_and_logged_once(value: bytes, path: Path, cap
     with Memory(path, embedder=HashingEmbedder(16)) as memory:
         graph = memory.graph()
         assert [graph.id(row) for row in graph.vector_rows["rows"]] == [second, third]
-        assert [hit.id for hit in memory.recall("Who moved to Porto?")][:1] == [first]  # found by its words
+        assert memory.recall("Who moved to Porto?", strategy="bm25")[0].id == first  # found by its words
+        assert first in [hit.id for hit in memory.recall("Who moved to Porto?")]
         assert memory.recall(texts[2], strategy="dense")[0].id == third
         memory._store.changes_since("default", 0)
     (record,) = caplog.records

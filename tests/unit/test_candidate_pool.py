@@ -14,10 +14,11 @@ from ecphora.language.name_normalization import entity_id
 from ecphora.model import Edge, Filter, Interval, Link, Query, Rows, Scores
 from ecphora.stages.fused import candidate_pool, features
 from ecphora.stages.fused.features import centroid
-from ecphora.stages.retrieval import entity_links, filters, fusion, top_k
+from ecphora.stages.retrieval import dense, entity_links, filters, fusion, top_k
 from ecphora.stages.retrieval.bm25 import Postings
 from ecphora.stages.retrieval.entity_links import ReachedRows
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node, sample_query, sample_vector
+from ecphora.testing.samples import sample_english_vector
 
 pytestmark = pytest.mark.medium
 
@@ -68,6 +69,7 @@ def sample_queries() -> list[Query]:
         *(replace(query, vector=None) for query in found[:6]),
         *(replace(query, embedder_coverage=0.3) for query in found[:6]),
         *(replace(query, topic_vector=sample_vector(query.text[::-1])) for query in found[:6]),
+        *(replace(query, english_vector=sample_english_vector(query.text[::-1])) for query in found[:6]),
     ]
 
 
@@ -95,7 +97,12 @@ def reference_pool(graph: Graph, query: Query) -> tuple[Rows, list[Scores]]:
     ]
     strengths = [reached.strengths_of(all_rows) for reached in (title_paths, sharing, first_hop, second_hop)]
     found = {*best.tolist(), *adjacent} - {-1}
-    for scores in (direct.cosine.scores, direct.bm25.scores, title_scores, *strengths):
+    english = (
+        graph.zeros()
+        if query.english_vector is None
+        else dense.cosine_with(graph, query.english_vector, use_english=True)
+    )
+    for scores in (direct.cosine.scores, direct.bm25.scores, english, title_scores, *strengths):
         found |= set(top_k.top_rows(scores, allowed, candidate_pool.MAX_PER_SOURCE).tolist())
     return np.array([row for row in sorted(found) if allowed[row]], np.intp), strengths
 
@@ -142,6 +149,37 @@ def test_turn_before_the_best_is_in_the_pool_if_it_is_the_very_first() -> None:
     pool = candidate_pool.build_pool(graph, sample_query("canoe", vector=np.array([1, 0], np.float32)))
     assert len(pool.rows) < len(nodes)
     assert {0, 1, 2} <= {*pool.rows.tolist()}
+
+
+def test_best_by_english_vectors_are_in_the_pool() -> None:
+    """The 40 best by English vectors, among hundreds that are better by the other vectors and by BM25."""
+    nodes = [sample_node(f"t{n}", f"barrel {n}", minutes=n, seq=n + 1) for n in range(600)]
+    far, near = np.array([-1, 0], np.float32), np.array([1, 0], np.float32)
+    english = {f"t{n}": np.array([n / 600, 0.1], np.float32) for n in range(590)}  # the last ten are not English
+    vectors = {node.id: near if n < 500 else far for n, node in enumerate(nodes)}
+    batch = sample_batch(*nodes, vectors=vectors, english_vectors=english)
+    graph = apply_batch(Graph(), replace(batch, revision=1))
+    query = sample_query("barrel 4", vector=near)
+    rows = {*candidate_pool.build_pool(graph, replace(query, english_vector=near)).rows.tolist()}
+    best = {*range(590 - candidate_pool.MAX_PER_SOURCE, 590)}
+    assert best <= rows
+    assert not {540, *range(590, 600)} & rows
+    assert not best & {*candidate_pool.build_pool(graph, query).rows.tolist()}
+    late = Filter(before=NOON + timedelta(minutes=570))
+    kept = {*candidate_pool.build_pool(graph, replace(query, english_vector=near, where=late)).rows.tolist()}
+    assert max(kept) == 569
+
+
+def test_english_scores_are_over_the_memories_with_an_english_vector() -> None:
+    nodes = [sample_node(name, name, minutes=n, seq=n + 1) for n, name in enumerate("abcd")]
+    english = {"a": np.array([0.2, 0], np.float32), "b": np.array([0.6, 0], np.float32)}
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes, english_vectors=english), revision=1))
+    query = sample_query("what", english_vector=np.array([1, 0], np.float32), similarity_floor=0.5)
+    found = candidate_pool.build_pool(graph, query).first_stage.english_cosine
+    assert found is not None
+    assert found.scores.tolist() == pytest.approx([0.2, 0.6, 0, 0])  # the floor is that of the other vectors
+    assert (found.mean, found.std, found.maximum) == pytest.approx((0.4, 0.2, 0.6))
+    assert candidate_pool.build_pool(graph, replace(query, english_vector=None)).first_stage.english_cosine is None
 
 
 def test_similarity_to_top_candidates_equals_cosines() -> None:

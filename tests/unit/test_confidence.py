@@ -8,17 +8,11 @@ import pytest
 from ecphora import EvidenceBands
 from ecphora.errors import InvalidInput
 from ecphora.model import Evidence
+from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel, answerability_features
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.newer_answers import NewerAnswerModel, ShareModel
-from ecphora.stages.fused.reading import (
-    ReadCandidates,
-    ReadingModel,
-    ReadingPolicy,
-    confidence_features,
-    does_name_speaker,
-)
+from ecphora.stages.fused.feature_matrix import FeatureMatrix, build_feature_matrix
+from ecphora.stages.fused.ranker import RankedPool
 from ecphora.stages.retrieval import confidence, dense
-from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import sample_graph, sample_query
 
 
@@ -85,40 +79,51 @@ def test_confidence_is_that_of_the_five_best_memories() -> None:
     assert [found(rank) > 0 for rank in range(7)] == [True] * 5 + [False] * 2
 
 
-def test_confidence_with_reading_is_a_logistic_regression() -> None:
-    no_share = ShareModel(0.0, 0.0, 0.0, 0.0)
-    regression = LinearModel(0.25, {"log sum of readings": 1.5, "log count": -0.5})
-    policy = ReadingPolicy(ReadingModel((1.0,) * 5, NewerAnswerModel(no_share, no_share), regression, {}))
-    pool = build_pool(sample_graph(), sample_query("Where is the flat?"))
-    read = ReadCandidates(np.arange(2), np.array([0.0, 1.0], np.float32))
-    total = 0.5 + 1 / (1 + np.exp(-1.0))
-    log_odds = 0.25 + 1.5 * np.log(total + 1e-4) - 0.5 * np.log(2)
-    assert policy.confidence(pool, 0.1, read) == pytest.approx(1 / (1 + np.exp(-log_odds)), abs=1e-5)
+def read_matrix(*log_odds: float) -> tuple[FeatureMatrix, RankedPool]:
+    """A matrix whose first rows were read, and its ranked pool, in which the first row is the best."""
+    matrix = build_feature_matrix(build_pool(sample_graph(), sample_query("Where is the flat?")))
+    readings = np.full(len(matrix), np.nan, np.float32)
+    readings[: len(log_odds)] = log_odds
+    scores = np.arange(len(matrix), 0, -1, dtype=np.float32)
+    return replace(matrix, readings=readings), RankedPool({}, scores, scores - 14)
 
 
-def test_confidence_counts_unread_candidates_as_the_worse_half() -> None:
-    no_share = ShareModel(0.0, 0.0, 0.0, 0.0)
-    regression = LinearModel(0.25, {"log sum of readings": 1.5, "log count": -1.5})
-    policy = ReadingPolicy(ReadingModel((1.0,) * 5, NewerAnswerModel(no_share, no_share), regression, {}))
-    pool = build_pool(sample_graph(), sample_query("Where is the flat?"))
-    some = ReadCandidates(np.arange(3), np.array([2.0, -1.0, -3.0], np.float32), unread_count=2)
-    rows = np.array([0, 1, 2, 2, 2])
-    all_read = ReadCandidates(rows, np.array([2.0, -1.0, -3.0, -2.0, -2.0], np.float32))
-    found = policy.confidence(pool, 0.1, some)
-    assert found == pytest.approx(policy.confidence(pool, 0.1, all_read), abs=1e-6)
-    assert found < policy.confidence(pool, 0.1, replace(some, unread_count=0))
+def reading_values(*log_odds: float) -> list[float]:
+    """What the confidence depends on that a reader says."""
+    values = dict(zip(ANSWERABILITY_FEATURES, answerability_features(*read_matrix(*log_odds)).tolist(), strict=True))
+    return [values[name] for name in READING_NAMES]
 
 
-def test_confidence_features() -> None:
+READING_NAMES = ("best reading", "reading of top", "log sum of readings", "second best reading")
+
+
+def test_confidence_depends_on_the_readings() -> None:
     total = sum(1 / (1 + np.exp(-value)) for value in (-2.0, 3.0, 1.0))
-    found = confidence_features(np.array([-2.0, 3.0, 1.0], np.float32))
-    assert found == pytest.approx([np.log(total + 1e-4), np.log(3)])
+    assert reading_values(-2.0, 3.0, 1.0) == pytest.approx([3.0, -2.0, np.log(total + 1e-4), 1.0], abs=1e-5)
+    assert reading_values(2.0) == pytest.approx([2.0, 2.0, np.log(1 / (1 + np.exp(-2.0)) + 1e-4), 2.0], abs=1e-5)
+    assert reading_values() == [0.0, 0.0, 0.0, 0.0]
 
 
-def test_question_names_a_speaker() -> None:
-    assert does_name_speaker("Where does Ana live?", ["Bo", "Ana Reis"])
-    assert not does_name_speaker("Where do I live?", ["Bo", "Ana Reis"])
-    assert not does_name_speaker("Where does Ana live?", [])
+def test_first_hit_that_was_not_read_counts_as_the_worst() -> None:
+    assert reading_values(np.nan, 3.0, -1.0)[:2] == [3.0, -1.0]
+
+
+def test_confidence_has_weights_for_pools_that_were_read_and_for_others() -> None:
+    places = [ANSWERABILITY_FEATURES.index(name) for name in READING_NAMES]
+    weights = np.zeros(len(ANSWERABILITY_FEATURES))
+    weights[places] = (0.5, -0.25, 1.5, 0.125)
+    top = np.zeros(len(weights))
+    top[ANSWERABILITY_FEATURES.index("top log-odds")] = 0.1
+    model = AnswerabilityModel(tuple(weights), 0.25, tuple(top), 0.75)
+    matrix, ranked_pool = read_matrix(1.0, 2.0)
+    log_sum = np.log(1 / (1 + np.exp(-1.0)) + 1 / (1 + np.exp(-2.0)) + 1e-4)
+    log_odds = 0.25 + 0.5 * 2.0 - 0.25 * 1.0 + 1.5 * log_sum + 0.125 * 1.0
+    assert model.probability(matrix, ranked_pool) == pytest.approx(1 / (1 + np.exp(-log_odds)), abs=1e-5)
+    unread, _ = read_matrix()
+    log_odds = 0.75 + 0.1 * float(ranked_pool.log_odds[0])
+    assert model.probability(unread, ranked_pool) == pytest.approx(1 / (1 + np.exp(-log_odds)), abs=1e-5)
+    nothing = replace(ranked_pool, scores=0 * ranked_pool.scores)
+    assert model.probability(matrix, nothing) == 0
 
 
 def test_cosines_of_a_row_without_a_vector_are_zero() -> None:

@@ -140,7 +140,7 @@ def test_memory_over_the_budget_is_missed_for_budget(memory: Memory) -> None:
 
 
 def test_recalled_memory_has_no_miss_reason(memory: Memory) -> None:
-    found = memory.why_not("When does school start?", "school")
+    found = memory.why_not("When does school start?", "school", strategy="bm25")
     assert (found.miss_reason, found.rank, found.shortfall, found.failed_filters, found.required_budget) == (
         MissReason.NONE,
         1,

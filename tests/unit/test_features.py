@@ -105,6 +105,7 @@ def test_features_are_finite_and_zero_without_a_match() -> None:
 def test_speaker_and_turn_features() -> None:
     found = feature_values(sample_graph(), sample_query("What did Ana say?"))
     assert [id_ for id_, value in found["named speaker"].items() if value] == ["t0", "t2", "t4", "t6"]
+    assert found["named speaker"]["t0"] == pytest.approx(3 / 7)  # the share of the turns of others
     assert [id_ for id_, value in found["other speaker"].items() if value] == ["t1", "t3"]
     assert [id_ for id_, value in found["is question"].items() if value] == ["t1", "t3"]
     assert found["turn length"]["t5"] == 0  # it has no speaker

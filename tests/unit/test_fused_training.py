@@ -1,93 +1,39 @@
-"""Training of fused: logistic regression with sign constraints, the ranker, and the answerability model."""
+"""Training of fused: the ranker and the answerability model, and the files of their weights."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.resources import files
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ecphora import weights
-from ecphora.errors import InvalidRecord
-from ecphora.learn import fused_weights as written
-from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train, train_answerability, train_ranker
-from ecphora.learn.regression import fit_logistic, fit_signed_logistic
+from ecphora.learn.fused_training import (
+    NEGATIVE_FEATURES,
+    ROWS_PER_QUESTION,
+    UNSIGNED_FEATURES,
+    UNTRAINED,
+    FusedExample,
+    FusedModel,
+    train_answerability,
+    train_ranker,
+)
 from ecphora.model import PRIOR
 from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, answerability_features
 from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre
 from ecphora.stages.fused.features import feature_names_by_group
 from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
+from ecphora.stages.fused.reading import READING_FEATURES
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.stages.retrieval.term_coverage import TermCoverage
-from ecphora.strategies.fused import Fused
-from ecphora.testing import sample_graph, sample_query
-from ecphora.weights import former_names
-
-# ---- regression
-
-
-def examples(count: int = 400, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)  # noqa: TID251  # a fixed seed
-    features = np.column_stack([rng.normal(size=(count, 3)), np.ones(count)])
-    log_odds = features @ np.array([1.5, -2.0, 0.0, 0.5])
-    return features, (rng.random(count) < 1 / (1 + np.exp(-log_odds))).astype(float)
-
-
-def test_inactive_sign_constraints_change_nothing() -> None:
-    features, labels = examples()
-    ridge = np.full(4, 0.1)
-    unconstrained = fit_logistic(features, labels, ridge)
-    sign = np.array([1.0, -1.0, 0.0, 0.0])
-    constrained = fit_signed_logistic(features, labels, np.ones(len(labels)), ridge=ridge, sign=sign, prior=np.zeros(4))
-    assert constrained == pytest.approx(unconstrained, abs=1e-4)
-    assert unconstrained[0] > 1 > -1 > unconstrained[1]
-
-
-@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=4, max_size=4), st.integers(0, 3))
-def test_signed_weights_are_optimal_within_their_signs(signs: list[float], seed: int) -> None:
-    features, labels = examples(80, seed)
-    sign, ridge, ones = np.array(signs), np.full(4, 0.5), np.ones(80)
-    found = fit_signed_logistic(features, labels, ones, ridge=ridge, sign=sign, prior=np.zeros(4))
-    assert (found * sign >= 0).all()
-
-    def loss(point: np.ndarray) -> float:
-        log_odds = features @ point
-        return float(np.sum(np.logaddexp(0, log_odds) - labels * log_odds) + 0.25 * point @ point)
-
-    for place in range(4):  # no step along an axis within the signs is better
-        for step in (-1e-2, 1e-2):
-            other = found.copy()
-            other[place] += step
-            assert other[place] * sign[place] < 0 or loss(other) >= loss(found) - 1e-6
-
-
-def test_sample_weights_count_as_repetitions() -> None:
-    features, labels = examples(60)
-    counts = np.where(np.arange(60) < 20, 3.0, 1.0)
-    repeated = np.repeat(np.arange(60), counts.astype(int))
-    unconstrained, ridge = np.zeros(4), np.full(4, 0.3)
-    weighted = fit_signed_logistic(features, labels, counts, ridge=ridge, sign=unconstrained, prior=unconstrained)
-    assert weighted == pytest.approx(fit_logistic(features[repeated], labels[repeated], ridge), abs=1e-4)
-
-
-def test_uninformative_examples_keep_the_prior() -> None:
-    prior = np.array([0.5, -0.25, 0.0, 0.0])
-    features = np.zeros((4, 4))
-    found = fit_signed_logistic(features, np.ones(4), np.ones(4), ridge=np.ones(4), sign=np.zeros(4), prior=prior)
-    assert found == pytest.approx(prior)
-
 
 # ---- ranker and answerability
 
 
-def pool(columns: Mapping[str, list[float]], genres: list[int], covered: list[int] | None = None) -> FeatureMatrix:
+def pool(
+    columns: Mapping[str, list[float]], genres: Sequence[int], readings: Sequence[float] | None = None
+) -> FeatureMatrix:
+    """A matrix of rows with these features; ``readings`` are a reader's log-odds, None if it has read none."""
     size = len(genres)
     own = np.zeros((size, 2), np.bool_)
-    own[[] if covered is None else covered, 0] = True
     zeros = np.zeros(size, np.float32)
     named = {name: np.array(values, np.float32) for name, values in columns.items()}
     base = dict.fromkeys(
@@ -98,10 +44,12 @@ def pool(columns: Mapping[str, list[float]], genres: list[int], covered: list[in
         features=base | named,
         genres=np.array(genres),
         cosine=zeros,
+        english_cosine=zeros,
         bm25=zeros,
         term_coverage=TermCoverage(np.ones(2), np.array([True, True]), own, own),
         has_query_date=False,
         has_unknown_entity=False,
+        readings=np.full(size, np.nan, np.float32) if readings is None else np.array(readings, np.float32),
     )
 
 
@@ -112,13 +60,15 @@ def example(
     genre: Genre = Genre.UTTERANCE,
     answerable: bool = True,
     columns: Mapping[str, list[float]] | None = None,
+    readings: Sequence[float] | None = None,
+    dataset: str = "s",
 ) -> FusedExample:
     return FusedExample(
-        dataset="s",
+        dataset=dataset,
         space="one",
         question_id="q",
         is_full_space=True,
-        matrix=pool({"good": good, **(columns or {})}, [genre] * len(good)),
+        matrix=pool({"good": good, **(columns or {})}, [genre] * len(good), readings),
         document_numbers=np.arange(len(good)),
         gold=frozenset(gold),
         is_answerable=answerable,
@@ -131,13 +81,106 @@ EXAMPLES = [example([0.1 * n % 1, 2.0, 0.3], {1}, columns={"is question": [1.0, 
 def test_ranker_learns_from_rows_of_its_genre() -> None:
     found = train_ranker(EXAMPLES, UNTRAINED.ranker)
     assert found.utterance.weights["good"] > 0 > found.utterance.weights["is question"]
-    assert (found.note, found.passage) == (UNTRAINED.ranker.note, UNTRAINED.ranker.passage)
+    assert found.models[1:] == UNTRAINED.ranker.models[1:]
     assert found.feature_names == tuple(found.utterance.weights)
+    for genre in Genre:
+        own = train_ranker([example([0.0, 1.0], {1}, genre=genre)] * 30, UNTRAINED.ranker)
+        assert [model.weights != {} for model in own.models] == [one is genre for one in Genre]
 
 
 def test_weights_never_oppose_the_sign_of_a_feature() -> None:
     worse = [example([2.0, 0.0, 1.0], {1}, columns={"is question": [0.0, 1.0, 0.0]}) for _ in range(20)]
     assert train_ranker(worse, UNTRAINED.ranker).utterance.weights == {}
+
+
+def test_ranker_compares_rows_of_one_question_and_not_of_several() -> None:
+    """Over all questions the wrong rows have more of the feature, in each question the right one has."""
+    many = [example([10.0] * 20 + [11.0], {20}) for _ in range(20)]
+    few = [example([0.0, 1.0], {1}) for _ in range(20)]
+    assert train_ranker([*many, *few], UNTRAINED.ranker).utterance.weights["good"] > 0
+
+
+def test_signs_are_of_features_that_exist() -> None:
+    names = {name for names in feature_names_by_group().values() for name in names} | {*READING_FEATURES}
+    assert names >= NEGATIVE_FEATURES | UNSIGNED_FEATURES
+    assert not NEGATIVE_FEATURES & UNSIGNED_FEATURES
+
+
+@pytest.mark.parametrize("name", sorted(NEGATIVE_FEATURES))
+def test_negative_features_count_against_a_row(name: str) -> None:
+    for right, is_used in (([1.0, 0.0], False), ([0.0, 1.0], True)):
+        found = train_ranker([example([0.0, 0.0], {0}, columns={name: right})] * 30, UNTRAINED.ranker).utterance
+        assert (found.weights.get(name, 0.0) < 0) == is_used
+        assert (found.weights == {}) != is_used
+
+
+def test_bias_makes_as_many_rows_right_as_expected() -> None:
+    examples = [example([0.1 * n % 1, 2.0, 0.3, 1.0, *[0.0] * (n % 4)], {1}) for n in range(40)]
+    other = [example([0.5, 1.0], {1}, dataset="of four questions") for _ in range(4)]
+    ranker = train_ranker([*examples, *other], UNTRAINED.ranker)
+    expected = right = 0.0
+    for group in (examples, other):
+        count = len(group) ** -0.5
+        for one in group:
+            log_odds = ranker.score(one.matrix).log_odds.astype(np.float64)
+            expected += count * float(np.sum(1 / (1 + np.exp(-log_odds))))
+            right += count
+    assert expected == pytest.approx(right, rel=1e-3)
+
+
+def test_questions_of_a_set_count_for_the_root_of_their_number() -> None:
+    """Sets that contradict each other: four times as many questions count twice."""
+    columns = {"entity count": [0.0, 1.0]}
+    against = {"entity count": [1.0, 0.0]}
+
+    def weight(large: int, small: int) -> float:
+        large_set = [example([0.0, 0.0], {1}, columns=columns, dataset="large")] * large
+        small_set = [example([0.0, 0.0], {1}, columns=against, dataset="small")] * small
+        model = train_ranker([*large_set, *small_set], UNTRAINED.ranker, ridge=1e-6).utterance
+        return model.weights.get("entity count", 0.0)
+
+    assert weight(40, 40) == 0
+    assert weight(160, 40) == pytest.approx(np.log(2), abs=0.01)
+
+
+def test_ranker_learns_from_the_best_rows_of_a_question() -> None:
+    """Of the rows beyond the best by the first stage nothing is learned, unless they hold the answer."""
+    size = ROWS_PER_QUESTION + 20
+    ranks = {"first-stage rank": [-float(place) for place in range(size)]}
+    last = [float(place >= ROWS_PER_QUESTION - 1) for place in range(size)]  # with the answer, the 100th is beyond
+    found = train_ranker([example(last, {size - 1}, columns=ranks)] * 30, UNTRAINED.ranker).utterance
+    assert found.weights["good"] > 0
+    first = train_ranker([example(last, {0}, columns={**ranks, "is question": last})] * 30, UNTRAINED.ranker).utterance
+    assert first.weights["is question"] < 0  # the 100th is in
+    behind = [float(place >= ROWS_PER_QUESTION) for place in range(size)]
+    nothing = train_ranker([example([0.0] * size, {0}, columns={**ranks, "is question": behind})] * 30,
+                           UNTRAINED.ranker).utterance  # fmt: skip
+    assert "is question" not in nothing.weights
+    prior = Ranker(LinearModel(-3.0, {"good": 1.0}), *UNTRAINED.ranker.models[1:])
+    by_prior = train_ranker([example(behind, {0}, columns={**ranks, "is question": behind})] * 30, prior).utterance
+    assert by_prior.weights["is question"] < 0  # the prior ranks them first
+
+
+def test_features_that_no_row_has_keep_the_weight_of_the_prior() -> None:
+    """Feedback has no readings: what the package learned of them stays."""
+    prior_model = LinearModel(-3.0, {"reading": 0.7, "older answer": -2.0, "date match": 0.5, "good": 0.2})
+    prior = Ranker(prior_model, *UNTRAINED.ranker.models[1:])
+    found = train_ranker(EXAMPLES, prior).utterance.weights  # neither "reading" nor "older answer"; no date match
+    assert found["good"] != 0.2
+    assert {name: found[name] for name in ("reading", "older answer", "date match")} == {
+        "reading": 0.7,
+        "older answer": -2.0,
+        "date match": 0.5,
+    }
+    read = [example([0.1, 2.0, 0.3], {1}, columns={"reading": [0.0, 3.0, 0.0]}) for _ in range(30)]
+    assert train_ranker(read, prior).utterance.weights["reading"] != 0.7
+
+
+def test_training_stays_near_the_prior() -> None:
+    prior = Ranker(LinearModel(-3.0, {"good": 5.0}), *UNTRAINED.ranker.models[1:])
+    few = train_ranker(EXAMPLES[:1], prior).utterance.weights["good"]
+    assert few == pytest.approx(5.0, abs=0.1)
+    assert train_ranker(EXAMPLES[:1], prior, ridge=1e-3).utterance.weights["good"] > few
 
 
 def test_ranker_learns_from_the_best_chunk_of_a_document() -> None:
@@ -171,7 +214,7 @@ def test_answerability_separates_answerable_questions() -> None:
         UNTRAINED.answerability,
     )
     found = train_answerability([*answerable_examples, *unanswerable_examples], model.ranker, UNTRAINED.answerability)
-    assert (found.text_weights, found.text_bias) == (UNTRAINED.answerability.text_weights, 0.0)
+    assert (found.read_weights, found.read_bias) == (UNTRAINED.answerability.read_weights, 0.0)
 
     def probability(example_: FusedExample) -> float:
         return found.probability(example_.matrix, model.ranker.score(example_.matrix))
@@ -180,6 +223,73 @@ def test_answerability_separates_answerable_questions() -> None:
     assert (
         train_answerability(answerable_examples, model.ranker, UNTRAINED.answerability) == UNTRAINED.answerability
     )  # there is nothing to distinguish
+
+
+@pytest.mark.medium
+def test_answerability_of_questions_that_were_read_is_trained_apart() -> None:
+    def questions(readings: Sequence[float] | None, *, answerable: bool) -> list[FusedExample]:
+        gold = {0} if answerable else set()
+        return [
+            example([1.0 + 0.01 * n, 0.0], gold, answerable=answerable,
+                    readings=None if readings is None else [value + 0.01 * n for value in readings])
+            for n in range(20)
+        ]  # fmt: skip
+
+    ranker = Ranker(*[LinearModel(-3, {"good": 2.0})] * len(Genre))
+    read = [*questions([3.0, -3.0], answerable=True), *questions([-3.0, -4.0], answerable=False)]
+    prior = replace(UNTRAINED.answerability, unread_bias=0.25)
+    found = train_answerability(read, ranker, prior)
+    assert (found.unread_weights, found.unread_bias) == (prior.unread_weights, 0.25)
+    by_name = dict(zip(ANSWERABILITY_FEATURES, found.read_weights, strict=True))
+    assert by_name["best reading"] > 0
+    values = [found.probability(one.matrix, ranker.score(one.matrix)) for one in read]
+    assert min(values[:20]) > 0.5 > max(values[20:])
+    unread = [*questions(None, answerable=True), *questions(None, answerable=False)]
+    both = train_answerability([*read, *unread], ranker, prior)
+    assert (both.read_weights, both.read_bias) == (found.read_weights, found.read_bias)
+    assert all(weight == 0 for name, weight in zip(ANSWERABILITY_FEATURES, both.unread_weights, strict=True)
+               if "reading" in name)  # fmt: skip
+
+
+def test_answerability_features_of_readings_vectors_and_genres() -> None:
+    readings = [0.5, np.nan, 2.0, -1.0]
+    genres = [Genre.UTTERANCE, Genre.LONG_TURN, Genre.STATEMENT, Genre.PASSAGE]
+    matrix = replace(
+        pool({"good": [3.0, 2.0, 1.0, 0.0]}, genres, readings),
+        english_cosine=np.array([0.1, 0.7, 0.2, 0.3], np.float32),
+    )
+    ranker = Ranker(*[LinearModel(-3, {"good": 1.0})] * len(Genre))
+
+    def values(one: FeatureMatrix) -> dict[str, float]:
+        found = answerability_features(one, ranker.score(one)).tolist()
+        return dict(zip(ANSWERABILITY_FEATURES, found, strict=True))
+
+    found = values(matrix)
+    assert found["English cosine"] == pytest.approx(0.7)
+    assert found["conversation share"] == 0.5
+    assert (found["best reading"], found["second best reading"], found["reading of top"]) == (2.0, 0.5, 0.5)
+    total = sum(1 / (1 + np.exp(-one)) for one in (0.5, 2.0, -1.0))
+    assert found["log sum of readings"] == pytest.approx(np.log(total + 1e-4), abs=1e-5)
+    top_unread = values(replace(matrix, readings=np.array([np.nan, 0.5, 2.0, -1.0], np.float32)))
+    assert top_unread["reading of top"] == -1.0  # as bad as the worst that was read
+    assert values(replace(matrix, readings=np.array([np.nan, 4.0, np.nan, np.nan])))["second best reading"] == 4.0
+    assert matrix.is_read
+    unread = replace(matrix, readings=np.full(4, np.nan, np.float32))
+    assert not unread.is_read
+    assert [value for name, value in values(unread).items() if "reading" in name] == [0.0] * 4
+
+
+def test_answerability_uses_the_weights_for_what_was_read() -> None:
+    count = len(ANSWERABILITY_FEATURES)
+    model = replace(UNTRAINED.answerability, read_bias=2.0, unread_bias=-2.0)
+    ranker = Ranker(*[LinearModel(-3, {})] * len(Genre))
+    for readings, expected in ((None, 1 / (1 + np.exp(2))), ([1.0, np.nan], 1 / (1 + np.exp(-2)))):
+        matrix = pool({}, [0, 0], readings)
+        assert model.probability(matrix, ranker.score(matrix)) == pytest.approx(expected)
+    assert len(model.read_weights) == len(model.unread_weights) == count
+    nothing = pool({}, [0, 0])
+    below = Ranker(*[LinearModel(MIN_LOG_ODDS - 1, {})] * len(Genre)).score(nothing)
+    assert model.probability(nothing, below) == 0
 
 
 def test_speaker_margin_compares_named_and_other_speakers() -> None:
@@ -213,92 +323,9 @@ def test_speaker_margin_compares_named_and_other_speakers() -> None:
 
 def test_contributions_add_up_with_the_model_of_each_genre() -> None:
     matrix = pool({"good": [1.0] * len(Genre)}, list(Genre))
-    weights_by_genre = ((-9, 1.0), (-8, 2.0), (-7, 0.0), (-6, 3.0), (-5, 1.0))
+    weights_by_genre = ((-9, 1.0), (-8, 2.0), (-7, 0.0), (-6, 3.0))
     scored = Ranker(*(LinearModel(bias, {"good": weight}) for bias, weight in weights_by_genre)).score(matrix)
-    assert scored.log_odds.tolist() == [-8, -6, -7, -3, -4]
-    assert scored.scores.tolist() == [odds - MIN_LOG_ODDS for odds in (-8, -6, -7, -3, -4)]
+    assert scored.log_odds.tolist() == [-8, -6, -7, -3]
+    assert scored.scores.tolist() == [odds - MIN_LOG_ODDS for odds in (-8, -6, -7, -3)]
     assert np.sum([*scored.contributions.values()], axis=0).tolist() == scored.scores.tolist()
     assert scored.contributions[PRIOR].tolist() == [bias - MIN_LOG_ODDS for bias, _ in weights_by_genre]
-
-
-# ---- weights files
-
-
-def test_fused_weights_round_trip() -> None:
-    model = train(EXAMPLES, UNTRAINED)
-    text = written.format_fused_model(model, {"command": "ecphora learn"})
-    assert FusedModel(*weights.parse_fused_model(text)) == model
-    assert json.loads(text)["provenance"] == {"command": "ecphora learn"}
-    for broken in ("", "{}", "[]", text.replace('"bias"', '"base"'), text.replace("log pool size", "pool size")):
-        with pytest.raises(InvalidRecord, match="make them with ecphora learn"):
-            weights.parse_fused_model(broken)
-
-
-def test_genres_that_a_file_lacks_have_the_weights_of_others() -> None:
-    found = json.loads(written.format_fused_model(train(EXAMPLES, UNTRAINED), {}))
-    del found["long turn"], found["plain text"]
-    found["passage"]["bias"] = -3.0
-    ranker, _ = weights.parse_fused_model(json.dumps(found))
-    assert ranker.long_turn == ranker.utterance != UNTRAINED.ranker.utterance
-    assert ranker.plain_text == ranker.passage != ranker.note
-    assert ranker.passage.bias == -3.0
-
-
-def test_fused_weights_with_former_names_load() -> None:
-    def former(features: Mapping[str, float], names: Mapping[str, str]) -> dict[str, float]:
-        former_name = {name: former for former, name in names.items()}
-        return {former_name.get(name, name): weight for name, weight in features.items()}
-
-    found = json.loads(files("ecphora.weights").joinpath("fused.json").read_text("utf-8"))
-    genres = {"spoken": "utterance", "noted": "note", "written": "passage"}
-    parts: dict[str, Any] = {
-        former_name: {
-            "bias": found[name]["bias"],
-            "columns": former(found[name]["features"], former_names.FEATURES),
-        }
-        for former_name, name in genres.items()
-    }
-    parts["knowing"] = {
-        former_name: {
-            "bias": model["bias"],
-            "signs": former(model["features"], former_names.ANSWERABILITY_FEATURES),
-        }
-        for former_name, model in (
-            ("talk", found["answerability"]["dialogue"]),
-            ("text", found["answerability"]["text"]),
-        )
-    }
-    current_names = {name for names in feature_names_by_group().values() for name in names}
-    assert set(former_names.FEATURES.values()) - {"bm25 with previous turn"} <= current_names
-    assert set(former_names.ANSWERABILITY_FEATURES.values()) <= set(ANSWERABILITY_FEATURES)
-    assert set(parts["spoken"]["columns"]) & {"meaning", "words met", "further meaning"}
-    assert weights.parse_fused_model(json.dumps(parts)) == weights.load_fused_model()
-
-
-def test_shipped_fused_weights_name_their_training_data() -> None:
-    found = json.loads(files("ecphora.weights").joinpath("fused.json").read_text("utf-8"))
-    assert set(found["provenance"]["questions"]) == set(found["provenance"]["figures"])
-    assert {"locomo", "realtalk", "beam_100k", "memdaily"}.isdisjoint(found["provenance"]["questions"])
-    model = FusedModel(*weights.load_fused_model())
-    for linear_model in model.ranker.models:
-        assert linear_model.weights
-        assert all(abs(weight) < 20 for weight in linear_model.weights.values())
-
-
-def test_fused_weights_belong_to_an_embedder() -> None:
-    names = {"fused.json": "all-MiniLM-L6-v2/int8", "fused_e5.json": "multilingual-e5-small"}
-    for file, embedder in names.items():
-        found = json.loads(files("ecphora.weights").joinpath(file).read_text("utf-8"))
-        assert found["provenance"]["embedder"].startswith(embedder)
-        parsed = weights.parse_fused_model(json.dumps(found))
-        assert weights.load_fused_model(found["provenance"]["embedder"]) == parsed
-    assert weights.load_fused_model("some-other-model") == weights.load_fused_model()
-
-
-def test_fused_ranks_with_the_weights_of_the_query_embedder() -> None:
-    graph, query = sample_graph(), sample_query("school lunch")
-    e5 = replace(query, embedder="multilingual-e5-small/int8 (query:/passage:)")
-    ranker, answerability = weights.load_fused_model(e5.embedder)
-    own = Fused().activate(e5, graph)
-    assert own.scores.tobytes() == Fused(ranker, answerability).activate(query, graph).scores.tobytes()
-    assert own.scores.tobytes() != Fused().activate(query, graph).scores.tobytes()

@@ -1,4 +1,4 @@
-"""The genre of a memory: utterance, long turn, note, passage or plain text; and the words that make a turn long."""
+"""The genre of a memory: utterance, statement, passage or long turn; and the words that make a turn long."""
 
 from dataclasses import replace
 
@@ -25,10 +25,11 @@ def test_genre_of_memories() -> None:
         Graph(),
         replace(
             sample_batch(
-                sample_node("turn", "A turn.", speaker="Ana", minutes=5),
+                sample_node("turn", "A turn that nobody answers.", speaker="Ana", minutes=5),
                 sample_node("note", "A note.", minutes=5),
                 sample_node("text", "A text."),
                 sample_node("titled", "A text with a title."),
+                sample_node("dated", "A text with a title and a time.", minutes=5),
                 sample_entity("Text"),
                 sample_node("ask", "Turn one.", speaker="Ana", session="chat"),
                 sample_node("reply", "A turn. " + "word " * 2 * LONG_TURN_WORDS, speaker="bot", session="chat"),
@@ -41,21 +42,54 @@ def test_genre_of_memories() -> None:
                     session="日本",
                 ),
             ),
-            edges=(Edge("titled", entity_id("Text"), Link.ABOUT),),
+            edges=tuple(Edge(one, entity_id("Text"), Link.ABOUT) for one in ("titled", "dated", "turn")),
             revision=1,
         ),
     )
     assert build_feature_matrix(build_pool(graph, sample_query("turn note text"))).genres.tolist() == [
-        Genre.UTTERANCE,
-        Genre.NOTE,
-        Genre.PLAIN_TEXT,
+        Genre.STATEMENT,
+        Genre.STATEMENT,
+        Genre.STATEMENT,
         Genre.PASSAGE,
+        Genre.STATEMENT,
         Genre.LONG_TURN,
         Genre.LONG_TURN,
-        Genre.PLAIN_TEXT,
-        Genre.UTTERANCE,
-        Genre.UTTERANCE,
+        Genre.STATEMENT,
+        Genre.STATEMENT,
+        Genre.STATEMENT,
     ]
+
+
+def genres_of(*turns: tuple[str | None, str | None], minutes: float = 1) -> list[Genre]:
+    """The genres of turns, given as speaker and session, ``minutes`` apart."""
+    nodes = [
+        sample_node(f"t{n}", f"Turn {n}.", speaker=speaker, session=session, minutes=minutes * n, seq=n + 1)
+        for n, (speaker, session) in enumerate(turns)
+    ]
+    graph = apply_batch(Graph(), sample_batch(*nodes, revision=1))
+    return [Genre(one) for one in genres(graph, np.arange(len(graph))).tolist()]
+
+
+def test_turns_of_several_speakers_that_follow_each_other_are_a_conversation() -> None:
+    assert genres_of(("Ana", "s"), ("Ben", "s"), ("Ana", "s")) == [Genre.UTTERANCE] * 3
+    assert genres_of(("Ana", "s"), ("Ben", "s")) == [Genre.UTTERANCE] * 2  # half of the turns follow another
+    assert genres_of(("Ana", "s"), ("Ana", "s"), ("Ana", "s")) == [Genre.STATEMENT] * 3
+    assert genres_of(("Ana", "s"), ("Ben", "t"), ("Ana", "t")) == [Genre.STATEMENT, Genre.UTTERANCE, Genre.UTTERANCE]
+    mixed = genres_of(("Ana", "s"), (None, "s"), ("Ben", "s"))
+    assert mixed[1] is Genre.STATEMENT
+
+
+def test_turns_without_a_session_are_a_conversation_if_they_follow_each_other() -> None:
+    loose = [("Ana", None), ("Ben", None), ("Ana", None)]
+    assert genres_of(*loose) == [Genre.UTTERANCE] * 3
+    assert genres_of(*loose, minutes=10 * 60) == [Genre.STATEMENT] * 3  # told on different days
+    assert genres_of((None, None), (None, "s"), (None, "s")) == [Genre.STATEMENT] * 3
+
+
+def test_speakers_who_follow_nobody_are_no_conversation() -> None:
+    """Two speak, but each statement has a session of its own, or most have."""
+    assert genres_of(*[(("Ana", "Ben")[n % 2], f"s{n}") for n in range(6)]) == [Genre.STATEMENT] * 6
+    assert genres_of(("Ana", None), ("Ben", None), minutes=10 * 60) == [Genre.STATEMENT] * 2
 
 
 def test_chunks_of_a_turn_count_as_one_turn() -> None:
@@ -86,4 +120,4 @@ def test_word_counts_of_a_grown_graph_are_those_of_a_new_one() -> None:
 
 
 def test_long_turns_are_dialogue() -> None:
-    assert dialogue_share(np.array([Genre.UTTERANCE, Genre.LONG_TURN, Genre.NOTE, Genre.PLAIN_TEXT])) == 0.5
+    assert dialogue_share(np.array([Genre.UTTERANCE, Genre.LONG_TURN, Genre.STATEMENT, Genre.PASSAGE])) == 0.5

@@ -18,7 +18,9 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.model import Goal, Vectors
 from ecphora.ranking import Comparison, Ranking
 from ecphora.recall_events import CandidatesFound, HitsRanked, RecallEnd
+from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ecphora.stages.fused.candidate_pool import build_pool
+from ecphora.stages.fused.feature_matrix import Genre
 from ecphora.stages.fused.goal_fit import SMALLEST_SPREAD, goal_doubt, goal_fit
 from ecphora.stages.fused.ranker import Ranker
 from ecphora.stages.retrieval import dense
@@ -104,8 +106,16 @@ def test_goal_changes_neither_evidence_nor_confidence_nor_what_comes_back(tmp_pa
 
 
 def test_goal_raises_no_memory_above_a_clear_answer(memory: Memory) -> None:
-    found = memory.recall("Where are the winter tires?", goal=PARTY, log_access=False)
-    assert found[0].text == TEXTS[3]
+    zeros = (0.0,) * len(ANSWERABILITY_FEATURES)
+    by_words = Ranker(*[LinearModel(-10.0, {"bm25": 5.0})] * len(Genre))
+
+    def best(bias: float) -> str:
+        strategy = Fused(by_words, AnswerabilityModel(zeros, bias, zeros, bias))
+        question = "Where are the winter tires?"
+        return memory.recall(question, goal=PARTY, strategy=strategy, reading="never", log_access=False)[0].text
+
+    assert best(5.0) == TEXTS[3]
+    assert best(-5.0) == TEXTS[0]  # what fits the goal, if the question is sure of nothing
 
 
 @pytest.mark.medium
@@ -142,7 +152,7 @@ def test_goal_returns_nothing_that_the_filter_excludes(memory: Memory) -> None:
 
 
 def test_goal_activates_nothing_that_the_question_does_not(memory: Memory) -> None:
-    unlikely = Fused(ranker=Ranker(*[LinearModel(-16.0, {})] * 5))
+    unlikely = Fused(ranker=Ranker(*[LinearModel(-16.0, {})] * len(Genre)))
     assert not memory.recall(QUESTION, goal=CAKE, strategy=unlikely)
 
 

@@ -49,7 +49,11 @@ def old_file(tmp_path: Path) -> Path:
         db.create_scalar_function("without_zeros", without_zeros, 1)
         db.execute(
             """UPDATE node SET term_hashes = words(term_hashes, term_counts), term_counts = without_zeros(term_counts)
-               WHERE term_counts IS NOT NULL; PRAGMA user_version = 7"""
+               WHERE term_counts IS NOT NULL;
+               DROP TABLE english_vector;
+               ALTER TABLE scope DROP COLUMN english_embedder;
+               ALTER TABLE scope DROP COLUMN english_dim;
+               PRAGMA user_version = 7"""
         ).fetchall()
     return path
 

@@ -23,6 +23,11 @@ from ecphora.server.knowledge_graph import (
     read_lines,
     write_lines,
 )
+from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
+from ecphora.stages.fused.feature_matrix import Genre
+from ecphora.stages.fused.ranker import Ranker
+from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.strategies.fused import Fused
 from ecphora.testing import FakeClock
 
 ANA = Entity("Ana", "person", ("likes rain", "speaks Portuguese"))
@@ -30,8 +35,15 @@ PORTO = Entity("Porto", "city", ())
 LIVES = Relation("Ana", "Porto", "lives_in")
 
 
+COVERAGE = tuple(3.5 * (name == "top term coverage") for name in ANSWERABILITY_FEATURES)
+BY_WORDS = Fused(
+    Ranker(*[LinearModel(-5.0, {"bm25": 3.0})] * len(Genre)), AnswerabilityModel(COVERAGE, -2.0, COVERAGE, -2.0)
+)
+"""Finds by words, and finds nothing without them."""
+
+
 def open_memory(path: Path) -> Memory:
-    return Memory(path, embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock())
+    return Memory(path, embedder=HashingEmbedder(64), update_scorer=None, strategy=BY_WORDS, clock=FakeClock())
 
 
 @pytest.fixture

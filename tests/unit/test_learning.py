@@ -29,6 +29,7 @@ from ecphora.errors import InvalidInput
 from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train
 from ecphora.memory import Memory
 from ecphora.model import Episode
+from ecphora.stages.fused.reading import READING_FEATURES
 from ecphora.strategies.fused import Fused
 
 pytestmark = pytest.mark.slow
@@ -152,7 +153,14 @@ def test_learn_command_writes_weights(data: Path) -> None:
     assert found["provenance"]["embedder"] == "hashing/64"
     assert found["provenance"]["command"] == "ecphora learn --data DATA --set ferries"
     assert "held_out" not in found["provenance"]["figures"]["ferries"]  # no other set has dialogue
-    assert weights.parse_fused_model(target.read_text("utf-8"))[0].utterance.weights
+    utterance, package = (
+        weights.parse_fused_model(target.read_text("utf-8"))[0].utterance,
+        weights.load_fused_model()[0].utterance,
+    )
+    assert utterance != package
+    kept = {name: weight for name, weight in package.weights.items() if name in READING_FEATURES}
+    assert kept  # the questions are learned from without a reader
+    assert {name: utterance.weights[name] for name in kept} == kept
 
 
 def test_learn_command_trains_one_genre(data: Path) -> None:
@@ -164,6 +172,20 @@ def test_learn_command_trains_one_genre(data: Path) -> None:
     assert found.ranker.utterance != package.ranker.utterance
     assert replace(found, ranker=replace(found.ranker, utterance=package.ranker.utterance)) == package
     assert json.loads(text)["provenance"]["command"] == "ecphora learn --data DATA --set ferries --genre utterance"
+
+
+def test_learn_command_knows_the_genres(data: Path) -> None:
+    words = ["--data", str(data), "--set", "ferries", "--out", str(data / "weights.json")]
+    result = CliRunner().invoke(learn, [*words, "--genre", "note"])
+    assert result.exit_code == 2
+    assert "'utterance', 'statement', 'passage', 'long turn'" in " ".join(result.output.split())
+
+
+def test_learn_command_keeps_the_weights_for_other_genres(data: Path) -> None:
+    target = data / "weights.json"
+    words = ["--data", str(data), "--set", "ferries", "--genre", "statement", "--out", str(target)]
+    CliRunner().invoke(learn, [*words, "--no-cross-validation"], catch_exceptions=False)
+    assert weights.parse_fused_model(target.read_text("utf-8")) == weights.load_fused_model()  # all are utterances
 
 
 def test_learn_command_rejects_an_unknown_set(data: Path) -> None:

@@ -9,13 +9,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
-from inspect import get_annotations, isfunction, isgeneratorfunction, signature
+from inspect import Parameter, get_annotations, isfunction, isgeneratorfunction, signature
 from time import thread_time
 
 import pytest
 
 from ecphora import language
 from ecphora.errors import InvalidTime
+from ecphora.language.european_languages import European
 from ecphora.language.name_usage import is_vocative, masked_excerpt
 from ecphora.language.statements import statements
 from ecphora.language.terms import extract_terms
@@ -24,7 +25,10 @@ from ecphora.language.values import values
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
 LONG, SECONDS = 100_000, 5
-OTHER_ARGUMENTS = {"reference_time": NOW, "speaker": "Ana Silva", "exclude": (), "relation": "sister"}
+OTHER_ARGUMENTS = {
+    "reference_time": NOW, "speaker": "Ana Silva", "exclude": (), "relation": "sister", "language": European.ENGLISH,
+    "known": frozenset({"ana"}), "start": LONG, "end": 1,
+}  # fmt: skip
 """Arguments of readers other than texts, by parameter name."""
 TEXT_PARAMETERS = frozenset({"text", "marked", "sentence", "question"})
 """The parameters that take any text; others take names in their normal form."""
@@ -48,7 +52,13 @@ def readers() -> Iterator[tuple[str, Callable[[str], object]]]:
         for name, function in vars(language_module).items():
             if isfunction(function) and function.__module__ == language_module.__name__ and not name.startswith("_"):
                 texts = [key for key, kind in get_annotations(function).items() if kind is str and key != "return"]
-                if texts and texts[0] == next(iter(signature(function).parameters)):
+                first = next(iter(signature(function).parameters.values()), None)
+                if (
+                    texts
+                    and first is not None
+                    and texts[0] == first.name
+                    and first.kind is not Parameter.VAR_POSITIONAL
+                ):
                     yield f"{module.name}.{name}", partial(_read, function, texts)
     yield "timeparse.parse_time", _moment
 

@@ -1,177 +1,221 @@
-"""The newest of several answers: what passes from a candidate to a later one."""
+"""Newer and older answers: worked examples, invariants, and the order of candidates in time."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import Edge, Link
 from ecphora.stages.fused.newer_answers import (
-    MAX_SHARE,
-    CandidatePairs,
-    NewerAnswerModel,
-    Preferences,
-    ShareModel,
-    comparable_pairs,
+    CLOSEST,
+    NEWER_ANSWER,
+    OLDER_ANSWER,
+    RELATIVE_SCALE,
+    SERIES_END,
+    AnswerPairs,
+    answer_pairs,
+    asked_end,
+    newer_answer_features,
     standardize_cosines,
     time_order,
 )
-from ecphora.testing.samples import sample_batch, sample_entity, sample_node
+from ecphora.testing.samples import sample_batch, sample_entity, sample_node, sample_query
 
-MODEL = NewerAnswerModel(
-    compared=ShareModel(bias=-0.5, pair_score=0.5, to_reading=1.5, from_reading=-1.0),
-    uncompared=ShareModel(bias=0.5, pair_score=2.0, to_reading=1.0, from_reading=-0.5),
-)
-APART = math.nan
-"""Of two candidates that were not compared."""
-NONE_COMPARED = [[APART] * 3] * 3
+EVEN = 0.0
+"""Log-odds of the probability .5."""
+LIKELY = math.log(4)
+"""Log-odds of .8."""
+UNLIKELY = -LIKELY
+"""Log-odds of .2."""
 
 
-def gains(
-    preference: float,
-    *,
-    log_odds: tuple[float, ...] = (2.0, 1.0, 0.0),
-    readings: tuple[float, ...] = (1.0, 1.0, -6.0),
-    similarity: float = 1.0,
-    order: tuple[int, ...] = (0, 1, 2),
-    updates: Sequence[Sequence[float]] = ((APART, 3.0, 3.0), (APART, APART, 3.0), (APART, APART, APART)),
-    uncompared: float | None = None,
-    model: NewerAnswerModel = MODEL,
-) -> list[float]:
-    count = len(log_odds)
-    pairs = CandidatePairs(
-        np.full((count, count), similarity, np.float32),
-        np.array(order[:count], np.intp),
-        np.array(updates, np.float32).reshape(count, count),
-    )
-    preferences = Preferences(preference, preference if uncompared is None else uncompared)
-    found = model.gains(np.array(log_odds, np.float32), np.array(readings, np.float32), pairs, preferences)
-    return [float(value) for value in found]
+def symmetric(closeness: Sequence[Sequence[float]]) -> NDArray[np.float32]:
+    """A matrix from its upper triangle."""
+    upper = np.triu(np.array(closeness, np.float32), 1)
+    return upper + upper.T
+
+
+def features_of(
+    closeness: NDArray[np.float32],
+    order: Sequence[int],
+    log_odds: Sequence[float],
+    preference: float = 1.0,
+    series: int = 0,
+) -> dict[str, list[float]]:
+    pairs = AnswerPairs(closeness, np.array(order, np.intp))
+    found = newer_answer_features(pairs, np.array(log_odds, np.float32), preference, series)
+    assert {values.dtype for values in found.values()} == {np.dtype(np.float32)}
+    return {name: values.tolist() for name, values in found.items()}
+
+
+def approx(values: Sequence[float]) -> list[float]:
+    return pytest.approx(list(values), abs=1e-6)  # type: ignore[return-value]  # compares as a list does
+
+
+TWO = symmetric([[0, 0.5], [0, 0]])
+THREE = symmetric([[0, 1.0, 0.25], [0, 0, 0.5], [0, 0, 0]])
+"""The first is as close to the second as can be, and far from the third."""
+
+
+@pytest.mark.parametrize("preference", [1.0, 0.5, -1.0])
+def test_features_of_two_answers(preference: float) -> None:
+    found = features_of(TWO, (0, 1), (LIKELY, EVEN), preference)
+    product = preference * 0.8 * 0.5 * 0.5
+    assert found[OLDER_ANSWER] == approx([product, 0])
+    assert found[NEWER_ANSWER] == approx([0, product])
+    assert found[SERIES_END] == [0, 0]
+
+
+def test_features_of_three_answers() -> None:
+    found = features_of(THREE, (0, 1, 2), (EVEN, UNLIKELY, LIKELY))
+    # the closeness to a rival times its probability: 1 · .2 and .25 · .8 for the first, .5 · .8 for the second
+    assert found[OLDER_ANSWER] == approx([0.5 * 0.2, 0.2 * 0.4, 0])
+    # 1 · .5 for the second; .25 · .5 and .5 · .2 for the third
+    assert found[NEWER_ANSWER] == approx([0, 0.2 * 0.5, 0.8 * 0.125])
+    later = features_of(THREE, (0, 1, 2), (EVEN, EVEN, LIKELY))  # 1 · .5, not .25 · .8
+    assert later[OLDER_ANSWER] == approx([0.5 * 0.5, 0.5 * 0.4, 0])
+
+
+def test_features_follow_the_order_in_time() -> None:
+    found = features_of(THREE, (2, 0, 1), (EVEN, UNLIKELY, LIKELY))
+    assert found[OLDER_ANSWER] == approx([0, 0.2 * 0.5, 0.8 * 0.125])
+    assert found[NEWER_ANSWER] == approx([0.5 * 0.2, 0, 0.8 * 0.1])
 
 
 @pytest.mark.parametrize(
-    ("update", "share_log_odds"),
-    [(3.0, -0.5 + 0.5 * 3.0 + 1.5 * 1.0 - 1.0 * 2.0), (APART, 0.5 + 2.0 * 1.0 + 1.0 * 1.0 - 0.5 * 2.0)],
+    ("series", "expected"),
+    [
+        (1, [1.0 * 0.5**RELATIVE_SCALE, 0.5**RELATIVE_SCALE * 0.5 * 0.25**RELATIVE_SCALE, 0]),
+        (-1, [0, 0.5**RELATIVE_SCALE * 1.0, 0.25**RELATIVE_SCALE * 0.5 * 0.5**RELATIVE_SCALE]),
+        (0, [0, 0, 0]),
+    ],
 )
-def test_gains_of_a_worked_example(update: float, share_log_odds: float) -> None:
-    share = 0.5 / (1 + math.exp(-share_log_odds))
-    found = gains(0.5, log_odds=(1.0, 0.0), readings=(2.0, 1.0), updates=((APART, update), (APART, APART)))
-    assert found == pytest.approx([math.log(1 - share), math.log(1 + math.e * share)], abs=1e-5)
+def test_other_end_of_a_series(series: int, expected: list[float]) -> None:
+    """All answer badly; relative to the first, the second is half as likely and the third a quarter."""
+    log_odds = (-5.0, -5.0 - math.log(2), -5.0 - math.log(4))
+    assert features_of(THREE, (0, 1, 2), log_odds, series=series)[SERIES_END] == approx(expected)
+    assert features_of(THREE, (0, 1, 2), log_odds, preference=0.0, series=series)[SERIES_END] == approx(expected)
 
 
-def test_update_overtakes_and_text_that_does_not_answer_gains_little() -> None:
-    old, new, chatter = np.array([2.0, 1.0, 0.0]) + gains(1.0)
-    assert new > old > chatter
+def test_candidates_of_the_same_time_or_another_matter_are_no_rivals() -> None:
+    for closeness, order in ((TWO, (0, 0)), (0 * TWO, (0, 1))):
+        assert features_of(closeness, order, (LIKELY, LIKELY), series=1) == {
+            OLDER_ANSWER: [0, 0],
+            NEWER_ANSWER: [0, 0],
+            SERIES_END: [0, 0],
+        }
 
 
-def test_statement_that_updates_no_other_gains_little_though_it_is_similar() -> None:
-    assert gains(1.0, updates=((APART, -8.0, APART), (APART,) * 3, (APART,) * 3))[1] < 0.1
-    assert gains(1.0, updates=NONE_COMPARED)[1] > 0.5
+@st.composite
+def candidates(draw: st.DrawFn, min_size: int = 0) -> tuple[NDArray[np.float32], list[int], list[float]]:
+    """The closeness, the order and the log-odds of some candidates."""
+    count = draw(st.integers(min_size, 6))
+    row = st.lists(st.floats(0, 1, width=32), min_size=count, max_size=count)
+    closeness = draw(st.lists(row, min_size=count, max_size=count))
+    order = draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))
+    log_odds = draw(st.lists(st.floats(-8, 8, width=32), min_size=count, max_size=count))
+    return symmetric(np.reshape(closeness, (count, count)).tolist()).reshape(count, count), order, log_odds
 
 
-@pytest.mark.parametrize("update", [3.0, APART])
-def test_former_state_reverses_the_direction(update: float) -> None:
-    now, former = ((APART, update), (APART, APART)), ((APART, APART), (update, APART))
-
-    def gains_of_two(preference: float, order: tuple[int, int], updates: Sequence[Sequence[float]]) -> list[float]:
-        return gains(preference, log_odds=(2.0, 1.0), readings=(1.0, 1.0), order=order, updates=updates)
-
-    backward, forward = gains_of_two(-1.0, (1, 0), former), gains_of_two(1.0, (0, 1), now)
-    assert backward == pytest.approx(forward, abs=1e-6)
-    assert gains_of_two(1.0, (1, 0), former)[0] > 0 > forward[0]
-
-
-def test_candidates_of_the_same_time_keep_their_chances() -> None:
-    assert gains(1.0, order=(0, 0, 0)) == [0.0, 0.0, 0.0]
-
-
-def test_candidates_keep_their_chances_without_a_preference() -> None:
-    assert gains(0.0) == [0.0, 0.0, 0.0]
-
-
-def test_each_kind_of_pair_has_its_own_preference() -> None:
-    both, compared = gains(1.0), gains(1.0, uncompared=-1.0)
-    assert both == compared  # all pairs were compared, and none passes anything back
-    assert gains(1.0, uncompared=0.0, updates=NONE_COMPARED) == [0.0, 0.0, 0.0]
-    assert gains(0.0, uncompared=1.0) == [0.0, 0.0, 0.0]
-    assert gains(0.0, uncompared=1.0, updates=NONE_COMPARED)[1] > 0.5
-
-
-def test_surer_updates_and_better_answers_gain_more() -> None:
-    surer = ((APART, 5.0, 3.0), (APART, APART, 3.0), (APART, APART, APART))
-    assert gains(1.0, updates=surer)[1] > gains(1.0)[1] > gains(1.0, readings=(1.0, 0.0, -6.0))[1]
-    assert gains(1.0)[0] < gains(1.0, readings=(2.0, 1.0, -6.0))[0]  # a better former answer keeps more
-
-
-def test_candidates_that_are_more_alike_gain_more() -> None:
-    more, less = (gains(1.0, similarity=similarity, updates=NONE_COMPARED) for similarity in (1.0, 0.0))
-    assert more[1] > less[1]
-
-
-def test_share_has_a_limit() -> None:
-    certain = replace(MODEL, compared=replace(MODEL.compared, bias=40.0))
-    pair = ((APART, 0.0), (APART, APART))
-    assert gains(1.0, log_odds=(0.0, 0.0), readings=(0.0, 0.0), updates=pair, model=certain) == pytest.approx(
-        [math.log(1 - MAX_SHARE), math.log(1 + MAX_SHARE)], abs=1e-5
-    )
-
-
-def test_weak_preference_moves_less() -> None:
-    assert 0 < gains(0.2)[1] < gains(0.9)[1]
+PREFERENCES, SERIES = st.floats(-1, 1), st.sampled_from((-1, 0, 1))
 
 
 @pytest.mark.medium
-@given(
-    st.lists(
-        st.tuples(
-            st.floats(-60, 60),
-            st.floats(-8, 8),
-            st.integers(0, 3),
-            st.lists(st.floats(-8, 8) | st.just(APART), min_size=6, max_size=6),
-        ),
-        max_size=6,
-    ),
-    st.floats(-1, 1),
-)
-def test_gains_are_finite(rows: list[tuple[float, float, int, list[float]]], preference: float) -> None:
-    log_odds, readings, order, updates = zip(*rows, strict=True) if rows else ((), (), (), ())
-    found = gains(
-        preference,
-        log_odds=log_odds,
-        readings=readings,
-        order=order,
-        updates=[row[: len(rows)] for row in updates],
-        model=replace(MODEL, compared=replace(MODEL.compared, bias=40.0)),
+@given(candidates(), PREFERENCES, SERIES)
+def test_features_lie_between_minus_one_and_one(
+    some: tuple[NDArray[np.float32], list[int], list[float]], preference: float, series: int
+) -> None:
+    found = features_of(*some, preference, series)
+    assert found.keys() == {NEWER_ANSWER, OLDER_ANSWER, SERIES_END}
+    for name, values in found.items():
+        assert len(values) == len(some[1])
+        assert all(abs(value) <= (1 if name == SERIES_END else abs(preference)) + 1e-6 for value in values)
+    assert all(value >= 0 for value in found[SERIES_END])
+    if len(some[1]) < 2:
+        assert not any(value for values in found.values() for value in values)
+
+
+@pytest.mark.medium
+@given(candidates(min_size=2), PREFERENCES, SERIES, st.randoms(use_true_random=False))
+def test_order_in_which_candidates_are_given_does_not_matter(
+    some: tuple[NDArray[np.float32], list[int], list[float]], preference: float, series: int, random: Random
+) -> None:
+    closeness, order, log_odds = some
+    places = list(range(len(order)))
+    random.shuffle(places)
+    found = features_of(closeness, order, log_odds, preference, series)
+    shuffled = features_of(
+        closeness[np.ix_(places, places)], [order[i] for i in places], [log_odds[i] for i in places], preference, series
     )
-    assert len(found) == len(rows)
-    assert np.isfinite(found).all()
+    for name, values in found.items():
+        assert shuffled[name] == approx([values[i] for i in places])
 
 
-def test_best_candidates_about_one_matter_are_compared_the_earlier_first() -> None:
-    limit, count = 3, 4
-    alike = np.ones((count, count), np.float32)
-    order = np.arange(count)[::-1]
-    log_odds = np.arange(count, dtype=np.float32)[::-1]  # the first is the best, and the newest
-    pairs = comparable_pairs(log_odds, alike, order, limit)
-    best = range(limit)
-    assert sorted(pairs) == [(earlier, later) for earlier in best for later in best if later < earlier]
-    assert comparable_pairs(log_odds, -alike, order, limit) == []
-    assert comparable_pairs(log_odds, alike, np.zeros(count, np.intp), limit) == []
-    assert set(pairs) - set(comparable_pairs(log_odds, alike, order, limit, known={(2, 1)})) == {(2, 1)}
-    alike[1, 2] = alike[2, 1] = -1
-    assert (2, 1) not in comparable_pairs(log_odds, alike, order, limit)
+@pytest.mark.medium
+@given(candidates(), SERIES)
+def test_preference_of_zero_leaves_only_the_end_of_a_series(
+    some: tuple[NDArray[np.float32], list[int], list[float]], series: int
+) -> None:
+    found, preferring = features_of(*some, 0.0, series), features_of(*some, 1.0, series)
+    assert not any(found[OLDER_ANSWER] + found[NEWER_ANSWER])
+    assert found[SERIES_END] == preferring[SERIES_END]
 
 
-def test_two_candidates_are_compared_also_if_there_are_no_others() -> None:
-    similarities = standardize_cosines(np.array([[1, 0.2], [0.2, 1]], np.float32))
-    assert comparable_pairs(np.zeros(2, np.float32), similarities, np.array([1, 0]), 2) == [(1, 0)]
+@pytest.mark.medium
+@given(candidates(), PREFERENCES, SERIES)
+def test_reversed_time_exchanges_older_and_newer(
+    some: tuple[NDArray[np.float32], list[int], list[float]], preference: float, series: int
+) -> None:
+    closeness, order, log_odds = some
+    found = features_of(closeness, order, log_odds, preference, series)
+    back = features_of(closeness, [-one for one in order], log_odds, preference, -series)
+    assert back[NEWER_ANSWER] == found[OLDER_ANSWER]
+    assert back[OLDER_ANSWER] == found[NEWER_ANSWER]
+    assert back[SERIES_END] == found[SERIES_END]
+
+
+@pytest.mark.parametrize(
+    ("question", "end"),
+    [
+        ("What was my latest weight?", 1),
+        ("What was my first weight?", -1),
+        ("What did I weigh?", 0),
+        ("What were my first and my latest weight?", 0),
+    ],
+)
+def test_end_of_a_series_that_a_question_asks_for(question: str, end: int) -> None:
+    assert asked_end(question) == end
+
+
+@pytest.mark.parametrize("is_english", [False, True])
+def test_closeness_is_the_cosine_in_standard_deviations(*, is_english: bool) -> None:
+    """By the English vectors for an English question."""
+    angles = {"a": 0.0, "b": 0.1, "c": 1.0, "d": 2.0}
+    near, far = ({id_: unit(turn * angle) for id_, angle in angles.items()} for turn in (1.0, 0.5))
+    nodes = [sample_node(id_, minutes=place, seq=place + 1) for place, id_ in enumerate(angles)]
+    graph = apply_batch(Graph(), sample_batch(*nodes, vectors=near, english_vectors=far, revision=1))
+    query = sample_query("Where does Ana live?", vector=unit(0.0))
+    found = answer_pairs(graph, replace(query, english_vector=unit(0.0) if is_english else None), np.arange(4))
+    vectors = np.array(list((far if is_english else near).values()))
+    z = standardize_cosines(vectors @ vectors.T)
+    assert found.closeness == pytest.approx(np.clip(z / CLOSEST, 0, 1), abs=2e-2)  # vectors are stored in few bits
+    assert found.order.tolist() == [0, 1, 2, 3]
+    assert found.closeness.min() == 0
+    assert found.closeness[0, 1] > 0
+
+
+def unit(angle: float) -> NDArray[np.float32]:
+    """A unit vector."""
+    return np.array([math.cos(angle), math.sin(angle)], np.float32)
 
 
 def test_turns_and_plain_texts_of_the_same_time_are_in_the_order_of_remembering() -> None:

@@ -18,6 +18,9 @@ from ecphora.bench.recall.run_records import ANSWERABLE, Figure, Metric
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.model import Episode, Extraction, Link, Mention
 from ecphora.ports import Activation
+from ecphora.stages.fused.feature_matrix import Genre
+from ecphora.stages.fused.ranker import Ranker
+from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.strategies import resolve_strategy
 from ecphora.strategies.fused import Fused
 from ecphora.strategies.synapse import Synapse
@@ -186,7 +189,8 @@ def test_contribution_index_counts_anchors_that_lose_more_than_half() -> None:
 
 @pytest.mark.medium
 def test_fused_without_inhibition_scores_without_its_redundancy(embedder: CachingEmbedder) -> None:
-    fused = Fused()
+    model = LinearModel(-3.0, {"bm25": 1.0, "redundancy": -2.0})
+    fused = Fused(Ranker(*[model] * len(Genre)))
     [space] = build_spaces([case("a", "red harbor", "red harbor boats", "green valley")], [fused], embedder)["fused"]
     query = space.queries[0]
     found, off = fused.activate(query, space.graph), tunneling_metrics.InhibitionOff(fused).activate(query, space.graph)

@@ -25,6 +25,7 @@ from ecphora.ranking import Comparison, Ranking
 from ecphora.reason_clauses import CLAUSE_BUILDERS, format_interval
 from ecphora.short_ids import abbreviate
 from ecphora.stages.fused import features
+from ecphora.stages.fused.reading import READING_FEATURES
 from ecphora.strategies import BUILT_IN, FAITHFUL, resolve_strategy
 from ecphora.testing import NOON, FakeClock, sample_node
 
@@ -68,8 +69,6 @@ UNEXPLAINED = frozenset(
         "expired",
         "decay",
         "archived",
-        "other identifier",
-        "quantity match",
         PRIOR,
     }
 )
@@ -307,9 +306,32 @@ def test_feedback_and_co_use_reasons(memory: Memory) -> None:
     assert reasons_by_text(memory, "What?", strategy=by_co_use)["A dog ran."] == "was of use together with cat"
 
 
+def test_reasons_of_identifiers_and_amounts(memory: Memory) -> None:
+    texts = ["The proxy is on port 8080.", "The other one is on port 9080.", "He bought 5 kg.", "It rained."]
+    memory.remember([turn(text) for text in texts])
+    for feature in ("identifier match", "other identifier"):
+        by_identifier = FixedStrategy({feature: (4, 3, 2, 1)})
+        reasons = reasons_by_text(memory, "What listens on port 8080?", strategy=by_identifier)
+        assert "has “8080”, which is asked for" in reasons[texts[0]]
+        assert "asked for" not in reasons[texts[1]]
+    by_amount = FixedStrategy({"quantity match": (1, 2, 4, 3)})
+    reasons = reasons_by_text(memory, "Who bought 5 kilograms?", strategy=by_amount)
+    assert "has “5 kg”, an amount in the question" in reasons[texts[2]]
+    assert not any("an amount" in reasons[text] for text in (*texts[:2], texts[3]))
+
+
+@pytest.mark.parametrize("feature", ["day match", "year match", "near day match"])
+def test_reasons_of_days(feature: str, memory: Memory) -> None:
+    memory.remember([turn("A cat sat.", happened_at="2026-05-04"), turn("It rained.", happened_at="2026-02-01")])
+    reasons = reasons_by_text(memory, "What was on 4 May 2026?", strategy=FixedStrategy({feature: (2, 1)}))
+    expected = "near the time asked about" if feature == "near day match" else "the time asked about"
+    assert reasons["A cat sat."] == f"is of 4 May 2026, {expected}"
+
+
 @pytest.mark.medium
 def test_features_have_a_clause_or_are_listed_as_unexplained(demo_memory: Memory) -> None:
     stages = {column for columns in features.feature_names_by_group().values() for column in columns}
+    stages |= {*READING_FEATURES}
     for name in (*BUILT_IN, *FAITHFUL):
         for question in ("What is the name of Martina's cat?", "What was on 8 February 2025?"):
             activation = resolve_strategy(name).activate(demo_memory.build_query(question), demo_memory.graph())

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from ecphora import reason_clauses
+from ecphora.clause import Clause
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.memory import Memory
 from ecphora.model import PRIOR, Episode, Filter, Query
 from ecphora.ports import Activation, ActivationPath
 from ecphora.ranking import Comparison, Ranking
-from ecphora.reason_clauses import Clause
 from ecphora.reasons import build_reasons
 from ecphora.testing import FakeClock
 

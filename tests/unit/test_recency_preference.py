@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.stages.fused.newer_answers import NewerAnswerModel, Preferences, ShareModel
-from ecphora.stages.fused.reading import ReadingModel
+from ecphora.stages.fused.reading import ReadingPolicy
 from ecphora.stages.fused.recency_preference import RecencyPreference
-from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import sample_query
 
 
@@ -25,8 +23,21 @@ def test_preference_without_a_vector_reads_words() -> None:
     assert model.value(replace(now, vector=np.zeros(7, np.float32))) == -1.0
 
 
-def test_preferences_with_another_embedder_read_words() -> None:
-    share = ShareModel(0.0, 0.0, 0.0, 0.0)
-    model = ReadingModel((1.0,) * 5, NewerAnswerModel(share, share), LinearModel(0.0, {}), {})
-    assert model.preferences(sample_query("Where does Ana live now?"), 0.5) == Preferences(0.5, 0.5)
-    assert model.preferences(sample_query("Where does Ana live?"), 0.5) == Preferences(0.0, 0.0)
+PREFERRING = RecencyPreference(-0.25, np.zeros(7, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("embedder", "question", "expected"),
+    [
+        ("some-model/int8", "Where does Ana live?", -0.25),
+        ("another-model", "Where does Ana live?", 0.0),
+        ("some-model/int8", "Where does Ana live now?", 1.0),  # a word for the latest or the first decides
+        ("another-model", "Where does Ana live now?", 1.0),
+        ("some-model/int8", "Where did Ana live first?", -1.0),
+        ("another-model", "Where did Ana live first?", -1.0),
+    ],
+)
+def test_preference_is_that_of_the_embedder_unless_words_decide(embedder: str, question: str, expected: float) -> None:
+    policy = ReadingPolicy({"some-model": PREFERRING})
+    query = replace(sample_query(question), embedder=embedder, vector=np.ones(7, np.float32))
+    assert policy.preference(query) == expected

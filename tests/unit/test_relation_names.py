@@ -12,9 +12,13 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.language.relation_mentions import asked_relations
 from ecphora.memory import Memory
 from ecphora.model import Episode, Filter, Node, Query, RelationName, Rows
-from ecphora.ports import Passage
+from ecphora.ports import Passage, Strategy
 from ecphora.query import analyze
+from ecphora.stages.fused.feature_matrix import Genre
+from ecphora.stages.fused.ranker import Ranker
+from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.stages.retrieval.relation_names import MAX_MEMORIES, MAX_NAMES, find_relation_names, replace_relations
+from ecphora.strategies.fused import Fused
 from ecphora.testing import NOON, FakeClock
 
 Open = Callable[..., Memory]
@@ -267,7 +271,7 @@ def test_reader_reads_the_question_with_the_name(tmp_path: Path) -> None:
     assert {question for question, _ in questions} == {"Where does Marta work?"}
 
 
-def reasons(memory: Memory, question: str, strategy: str = "fused") -> dict[str, str]:
+def reasons(memory: Memory, question: str, strategy: str | Strategy = "fused") -> dict[str, str]:
     return {hit.id: hit.reason for hit in memory.recall(question, strategy=strategy, reading="never")}
 
 
@@ -293,4 +297,6 @@ def test_reason_quotes_the_name_from_the_turn_before(remember: Open) -> None:
         Episode("The train was late.", speaker="Ben", session="t"),
         Episode("It rained all day.", speaker="Ben", session="t"),
     )
-    assert "comes right after call, which says “Lotte”" in reasons(memory, "How is my sister paid?")["buns"]
+    by_neighbors = Fused(ranker=Ranker(*[LinearModel(0.0, {"bm25": 1.0, "adjacent turn": 5.0})] * len(Genre)))
+    found = reasons(memory, "How is my sister paid?", by_neighbors)["buns"]
+    assert "comes right after call, which says “Lotte”" in found

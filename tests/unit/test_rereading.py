@@ -17,13 +17,13 @@ from ecphora.errors import ReaderUnavailable
 from ecphora.model import Mask, Rows, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import Genre, genres
-from ecphora.stages.fused.newer_answers import NewerAnswerModel, ShareModel
-from ecphora.stages.fused.ranker import RankedPool
+from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
 from ecphora.stages.fused.reading import (
     MAX_LOG_ODDS,
+    READING,
     REREAD_LEAD,
-    ReadingModel,
+    SECOND_READING,
     ReadingPolicy,
     reread_places,
 )
@@ -39,13 +39,8 @@ TURNS = [
     Episode("The sister of a friend lives abroad.", speaker="Bo", session="chat", happened_at="2026-03-03T10:00"),
 ]
 QUESTION = "Where does the sister of Ana live?"
-SHARES = ShareModel(bias=-1.0, pair_score=1.0, to_reading=1.0, from_reading=-1.0)
-MODEL = ReadingModel(
-    (1.0, 0.5, 0.25, 2.0, 3.0),
-    NewerAnswerModel(compared=SHARES, uncompared=SHARES),
-    LinearModel(0.5, {"log sum of readings": 1.0, "log count": -0.5}),
-    {},
-)
+RANKER = Ranker(*[LinearModel(MIN_LOG_ODDS, {"given": 1.0, READING: 0.5})] * len(Genre))
+POLICY = ReadingPolicy({})
 
 
 def open_memory(path: Path, reader: Reader | None) -> Memory:
@@ -70,31 +65,36 @@ class Rereader:
         self.calls.append((rows.tolist(), log_odds.tolist()))
         return log_odds + np.float32(20.0)
 
-    def score_updates(self, earlier: Rows, _later: Rows, /) -> Scores:
-        return np.full(len(earlier), np.nan, np.float32)
+    def role_agreements(self, rows: Rows, /) -> Scores:
+        return np.zeros(len(rows), np.float32)
+
+
+def read_again(policy: ReadingPolicy, given: Scores, read: Rereader) -> FeatureMatrix:
+    """The matrix of a pool with these scores before reading, once it has been read."""
+    pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
+    matrix = build_feature_matrix(pool)
+    matrix = replace(matrix, features={**matrix.features, "given": given})
+    return policy.read(pool, matrix, RANKER.score(matrix), RANKER, 0.5, read)
 
 
 def test_best_candidates_after_reading_are_read_again() -> None:
-    pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
-    places = np.arange(len(pool.rows))
-    assert len(places) > ReadingPolicy(MODEL).max_reread
-    scores = 2 * (len(places) - places).astype(np.float32)
-    before = RankedPool({"dense similarity": scores}, scores, scores - 14)
-    first = np.where(places == 1, np.nan, places).astype(np.float32)
+    rows = build_pool(sample_graph(), sample_query("Where did Ana go?")).rows
+    places = np.arange(len(rows))
+    assert len(places) > POLICY.max_reread
+    given = 2 * (len(places) - places).astype(np.float32)
+    first = np.where(places == 1, np.nan, 4 * places).astype(np.float32)
     read = Rereader(first)
-    found = ReadingPolicy(MODEL).read_candidates(pool, before, 0.5, read)
-    assert found is not None
-    weights = np.array(MODEL.reading, np.float32)[genres(pool.graph, pool.rows)]
-    after = before.log_odds + weights * np.minimum(first, MAX_LOG_ODDS)
-    ranked = [place for place in np.argsort(-after, kind="stable").tolist() if place != 1][
-        : ReadingPolicy(MODEL).max_reread
-    ]
+    found = read_again(POLICY, given, read)
+    cut = np.minimum(first, MAX_LOG_ODDS)
+    after = given + 0.5 * cut
+    ranked = [place for place in np.argsort(-after, kind="stable").tolist() if place != 1][: POLICY.max_reread]
     best = [place for place in ranked if after[place] >= after[ranked[0]] - REREAD_LEAD]
     assert 1 < len(best) < len(ranked)
-    assert read.calls == [(pool.rows[best].tolist(), np.minimum(first, MAX_LOG_ODDS)[best].tolist())]
-    expected = {place: min(first[place], MAX_LOG_ODDS) for place in places.tolist() if place != 1}
-    expected |= dict.fromkeys(best, MAX_LOG_ODDS)
-    assert dict(zip(found.indices.tolist(), found.log_odds.tolist(), strict=True)) == expected
+    assert read.calls == [(rows[best].tolist(), cut[best].tolist())]
+    expected = cut.copy()
+    expected[best] = MAX_LOG_ODDS
+    assert np.array_equal(found.readings, expected, equal_nan=True)
+    assert found.features[SECOND_READING].tolist() == np.nan_to_num(expected - cut).tolist()
 
 
 def test_candidates_that_are_read_again_are_near_the_best_and_at_most_the_limit() -> None:
@@ -106,11 +106,9 @@ def test_candidates_that_are_read_again_are_near_the_best_and_at_most_the_limit(
 
 @pytest.mark.parametrize("limit", [1, 3])
 def test_no_more_candidates_are_read_again_than_the_policy_says(limit: int) -> None:
-    pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
-    same = np.ones(len(pool.rows), np.float32)
+    same = np.ones(len(build_pool(sample_graph(), sample_query("Where did Ana go?")).rows), np.float32)
     read = Rereader(same)
-    policy = ReadingPolicy(replace(MODEL, reading=(1.0,) * len(Genre)), max_reread=limit)
-    policy.read_candidates(pool, RankedPool({}, same, same), 0.5, read)
+    read_again(ReadingPolicy({}, max_reread=limit), same, read)
     assert [len(rows) for rows, _ in read.calls] == [limit]
 
 

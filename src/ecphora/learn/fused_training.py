@@ -50,6 +50,8 @@ MIN_EFFECT = 0.02
 """A weight that changes a score by less than this, per root mean square of its feature, is left out."""
 PARTIAL_SET_WEIGHT = 0.2
 """How much a question in a part of a space counts, compared to one in a full space."""
+MIN_SCALE = 1e-9
+"""A feature whose root mean square is at most this says nothing: its weight stays, as that of a reading unread."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +146,9 @@ def _train_linear_model(examples: Sequence[FusedExample], prior: LinearModel, ri
     question_weights = np.array([sizes[example.dataset] ** (SET_EXPONENT - 1) for example, _, _ in labeled])
     question_weights /= question_weights.mean()
     arrays = [_feature_array(example.matrix, names)[rows] for example, rows, _ in labeled]
-    scale = np.maximum(np.sqrt(np.mean(np.concatenate(arrays) ** 2, axis=0)), 1e-9)
+    scale = np.sqrt(np.mean(np.concatenate(arrays) ** 2, axis=0))
+    is_seen = scale > MIN_SCALE
+    scale = np.where(is_seen, scale, 1.0)
     prior_weights = np.array([prior.weights.get(name, 0.0) for name in names])
     choice_sets = [
         ChoiceSet(features / scale, labels, weight)
@@ -159,8 +163,10 @@ def _train_linear_model(examples: Sequence[FusedExample], prior: LinearModel, ri
     kept = {
         name: round(float(weight / scale[i]), 4)
         for i, (name, weight) in enumerate(zip(names, weights, strict=True))
-        if abs(weight) >= MIN_EFFECT
+        if is_seen[i] and abs(weight) >= MIN_EFFECT
     }
+    unseen = prior.weights.keys() - {name for name, seen in zip(names, is_seen, strict=True) if seen}
+    kept |= {name: weight for name, weight in prior.weights.items() if name in unseen}
     return LinearModel(_fit_bias(choice_sets, weights), kept)
 
 

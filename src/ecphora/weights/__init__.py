@@ -162,7 +162,7 @@ def parse_recency_preferences(text: str) -> Mapping[str, RecencyPreference]:
         found = json.loads(text)["recency_preferences"]
         return {str(embedder): _parse_recency_preference(model) for embedder, model in found.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidRecord(f"no preferences for newer answers ({error!r}); see scripts/train_fused.py") from error
+        raise InvalidRecord(f"no preferences for newer answers ({error!r}); see scripts/train_reader.py") from error
 
 
 def _parse_recency_preference(found: Mapping[str, Any]) -> RecencyPreference:

@@ -116,7 +116,7 @@ def train_weights(
         "embedder": embedder,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "command": command,
-        "built_upon": "nothing" if from_scratch else weights.load_fused_provenance(embedder),
+        "built_upon": "nothing" if from_scratch else weights.load_fused_provenance(),
         "questions": {name: sum(example.is_full_space for example in group) for name, group in examples.items()},
         "figures": {name: _report_fields(report) for name, report in reports.items()},
     }
@@ -167,7 +167,11 @@ def _cells(score: RankingScore) -> tuple[str, ...]:
 @click.option("--db", type=FILE, metavar="PATH", help="A memory to learn from, by its feedback.")
 @click.option("--scope", metavar="NAME", default="default", show_default=True, help="The scope of the memory.")
 @click.option("--out", "output", type=NEW_FILE, required=True, metavar="FILE", help="The file of the weights, as JSON.")
-@click.option("--from-scratch", is_flag=True, help="Start from zero.  [default: from the weights of the package]")
+@click.option(
+    "--from-scratch",
+    is_flag=True,
+    help="Start from zero, also for what a reader says.  [default: from the weights of the package]",
+)
 @click.option(
     "--genre",
     type=click.Choice([genre.label for genre in Genre]),
@@ -192,8 +196,8 @@ def learn(
     """Train the weights of fused: its ranker, and the model of its confidence.
 
     Trains on sets of questions whose evidence is known, in the format of `ecphora bench recall`, and on the feedback in
-    a memory. Use the weights with `ecphora recall --weights FILE` or ECPHORA_WEIGHTS; without them, the weights of the
-    package are used.
+    a memory. Nothing is read for it, so the weights of what a reader says stay as they are. Use the weights with
+    `ecphora recall --weights FILE` or ECPHORA_WEIGHTS; without them, the weights of the package are used.
     """
     names = list(dict.fromkeys(dataset_names))
     if bool(names) != bool(folders) or not (names or db):

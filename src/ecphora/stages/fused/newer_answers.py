@@ -8,6 +8,7 @@ alone: the ranker weighs these features like all others.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...graph import Graph
 from ...language.asked_time import asks_for_first, asks_for_latest
@@ -62,8 +63,8 @@ def newer_answer_features(pairs: AnswerPairs, log_odds: Scores, preference: floa
     return {name: values.astype(np.float32) for name, values in features.items()}
 
 
-def _best_rival(closeness: Scores, probabilities: Scores) -> Scores:
-    found: Scores = probabilities * np.max(closeness * probabilities[None, :], axis=1)
+def _best_rival(closeness: Scores, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = probabilities * np.max(closeness * probabilities[None, :], axis=1)
     return found
 
 

@@ -18,12 +18,13 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
     """Features of similarity.
 
     ``English similarity`` is that of the English vectors, 0 for a row without one; ``similarity`` that of the scope's
-    embedder, 0 for a row with an English similarity. BM25 stands in where the embedder does not read the question.
+    embedder, 0 for a row with an English similarity. BM25 stands in where the embedder does not read the question, and
+    for a row without a vector.
     """
     first_stage, rows = pool.first_stage, pool.rows
     is_english = _has_english_similarity(pool)
     lexical = _deviations(first_stage.bm25, pool)
-    covered = np.float32(pool.query.embedder_coverage)
+    covered = np.float32(pool.query.embedder_coverage) * (pool.graph.vector_positions[rows] >= 0)
     features = {}
     for name, english, scope in (
         ("", first_stage.english_cosine, first_stage.cosine),

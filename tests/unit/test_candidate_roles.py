@@ -1,0 +1,61 @@
+"""Whether the names of a question have the same parts in the candidates that were read."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ecphora import Episode, Memory
+from ecphora.candidate_reading import CandidateReading
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.stages.fused.feature_matrix import Genre
+from ecphora.stages.fused.ranker import Ranker
+from ecphora.stages.fused.reading import ROLE_AGREEMENT, ReadingPolicy
+from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.strategies.fused import Fused
+from ecphora.testing import ConstantReader, FakeClock
+
+QUESTION = "Who lent Mira the drill?"
+TURNS = [
+    Episode("Jonas lent Mira the drill.", id="same"),
+    Episode("Mira lent Jonas the drill.", id="reversed"),
+    Episode("I lent Mira the drill.", id="spoken", speaker="Jonas"),
+    Episode("I lent Jonas the drill.", id="spoken, reversed", speaker="Mira"),
+    Episode("The drill of Mira is new.", id="other"),
+]
+AGREEMENTS = {"same": 1, "reversed": -1, "spoken": 1, "spoken, reversed": -1, "other": 0}
+
+
+def open_memory(folder: Path) -> Memory:
+    """A memory of ``TURNS`` that ranks by the agreement alone."""
+    strategy = Fused(
+        ranker=Ranker(*[LinearModel(-10.0, {ROLE_AGREEMENT: 2.0})] * len(Genre)), reading=ReadingPolicy({})
+    )
+    memory = Memory(
+        folder / "m.db", embedder=HashingEmbedder(64), reader=ConstantReader(0.5), strategy=strategy, clock=FakeClock()
+    )
+    memory.remember(TURNS)
+    return memory
+
+
+def test_agreement_is_that_of_the_question_with_text_and_speaker(tmp_path: Path) -> None:
+    with open_memory(tmp_path) as memory:
+        graph, query = memory.graph(), memory.build_query(QUESTION)
+        rows = np.flatnonzero(graph.episodes)[::-1]
+        reading = CandidateReading(ConstantReader(0.5), graph, query, memory._scope_writer.reader(graph))
+        reading(rows, graph.episodes)
+        found = reading.role_agreements(rows)
+        assert np.sign(found).tolist() == [AGREEMENTS[str(graph.id(row))] for row in rows.tolist()]
+        assert np.abs(found).max() <= 1
+        assert reading.role_agreements(rows[:2]).tolist() == found[:2].tolist()
+        assert reading.role_agreements(rows[:0]).shape == (0,)
+
+
+@pytest.mark.medium
+def test_memory_with_the_same_roles_goes_before_one_that_reverses_them(tmp_path: Path) -> None:
+    with open_memory(tmp_path) as memory:
+        found = memory.recall(QUESTION, reading="always")
+    gains = {hit.id: sum(one.value for one in hit.why.contributions if one.feature == ROLE_AGREEMENT) for hit in found}
+    assert {id_: np.sign(value) for id_, value in gains.items()} == AGREEMENTS
+    assert {hit.id for hit in found[:2]} == {"same", "spoken"}
+    assert {hit.id for hit in found[-2:]} == {"reversed", "spoken, reversed"}

@@ -1,0 +1,231 @@
+"""The reading policy: what is read, and the features that come of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ecphora.model import Mask, Rows, Scores
+from ecphora.stages.fused.candidate_pool import CandidatePool, build_pool
+from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ecphora.stages.fused.newer_answers import (
+    NEWER_ANSWER,
+    OLDER_ANSWER,
+    SERIES_END,
+    answer_pairs,
+    newer_answer_features,
+)
+from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
+from ecphora.stages.fused.reading import (
+    MAX_LOG_ODDS,
+    READING,
+    READING_FEATURES,
+    ROLE_AGREEMENT,
+    SECOND_READING,
+    ReadingPolicy,
+    unread_log_odds,
+)
+from ecphora.stages.fused.recency_preference import RecencyPreference
+from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.testing import sample_graph, sample_query
+
+pytestmark = pytest.mark.medium
+
+GIVEN = "given"
+"""A feature that stands for all others of the ranking before reading."""
+LINEAR = LinearModel(
+    MIN_LOG_ODDS,
+    {
+        GIVEN: 1.0,
+        READING: 0.5,
+        SECOND_READING: 2.0,
+        ROLE_AGREEMENT: 1.5,
+        NEWER_ANSWER: 3.0,
+        OLDER_ANSWER: -4.0,
+        SERIES_END: -5.0,
+    },
+)
+RANKER = Ranker(*[LINEAR] * len(Genre))
+NO_PREFERENCE = ReadingPolicy({})
+
+
+class GivenReader:
+    """A row reader that says the same of rows wherever they are; ``received_rows`` has what it was to read."""
+
+    def __init__(
+        self, log_odds: Sequence[float] = (0.0,), *, again: float = 0.0, role: float = 0.0, is_mandatory: bool = True
+    ) -> None:
+        self.log_odds, self.again, self.role, self.is_mandatory = log_odds, again, role, is_mandatory
+        self.received_rows: list[int] = []
+        self.reread_rows: list[int] = []
+        self.roles_of: list[int] = []
+
+    def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
+        assert eligible[rows].all()
+        self.received_rows += rows.tolist()
+        return np.resize(np.array(self.log_odds, np.float32), len(rows))
+
+    def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
+        self.reread_rows += rows.tolist()
+        return log_odds + np.float32(self.again)
+
+    def role_agreements(self, rows: Rows, /) -> Scores:
+        self.roles_of += rows.tolist()
+        return np.full(len(rows), self.role, np.float32)
+
+
+def pool_of(question: str = "Where is the flat?") -> CandidatePool:
+    return build_pool(sample_graph(), replace(sample_query(question), embedder="some-model"))
+
+
+def matrix_of(pool: CandidatePool, scores: Sequence[float]) -> FeatureMatrix:
+    """A matrix that ``RANKER`` gives these scores, and 0 to the rows after them."""
+    values = np.zeros(len(pool.rows), np.float32)
+    values[: len(scores)] = scores
+    matrix = build_feature_matrix(pool)
+    return replace(matrix, features={**matrix.features, GIVEN: values})
+
+
+def read_with(
+    policy: ReadingPolicy, pool: CandidatePool, matrix: FeatureMatrix, reader: GivenReader, confidence: float = 0.5
+) -> FeatureMatrix:
+    return policy.read(pool, matrix, RANKER.score(matrix), RANKER, confidence, reader)
+
+
+def preference_of(value: float, pool: CandidatePool) -> dict[str, RecencyPreference]:
+    """A preference that does not depend on the question."""
+    assert pool.query.vector is not None
+    return {"some": RecencyPreference(value, np.zeros_like(pool.query.vector))}
+
+
+def test_best_are_read_up_to_a_limit() -> None:
+    pool, reader = pool_of(), GivenReader()
+    matrix = matrix_of(pool, [1.0, 3.0, 0.0, 2.0, 5.0])
+    read_with(ReadingPolicy({}, max_candidates=3), pool, matrix, reader)
+    assert reader.received_rows == reader.roles_of == pool.rows[[4, 1, 3]].tolist()
+    wide = GivenReader()
+    read_with(NO_PREFERENCE, pool, matrix, wide)
+    assert wide.received_rows == pool.rows[[4, 1, 3, 0]].tolist()  # not those with a score of 0
+    assert NO_PREFERENCE.max_candidates == 24
+
+
+def test_reading_is_relative_to_what_was_not_read() -> None:
+    pool = pool_of()
+    matrix = matrix_of(pool, [5.0, 4.0, 3.0, 2.0, 1.0])
+    found = read_with(ReadingPolicy({}, max_candidates=4), pool, matrix, GivenReader([1.0, -3.0, np.nan, -1.0]))
+    worse_half = -2.0  # the median of -3 and -1
+    assert found.features[READING][:6].tolist() == [1.0 - worse_half, -1.0, 0.0, 1.0, 0.0, 0.0]
+    assert not found.features[READING][6:].any()
+    assert np.isnan(found.readings[[2, 4, 5]]).all()
+    assert found.readings[[0, 1, 3]].tolist() == [1.0, -3.0, -1.0]
+    assert found.is_read
+    assert not matrix.is_read
+    for name, values in matrix.features.items():
+        assert found.features[name] is values
+    assert {*found.features} == {*matrix.features, *READING_FEATURES}
+
+
+@pytest.mark.parametrize(
+    ("log_odds", "expected"),
+    [((2.0,), 2.0), ((2.0, -1.0), -1.0), ((2.0, -1.0, -3.0), -2.0), ((4.0, 3.0, 2.0, 1.0, -9.0), 1.0)],
+)
+def test_candidates_that_were_not_read_are_like_the_worse_half(log_odds: tuple[float, ...], expected: float) -> None:
+    assert unread_log_odds(np.array(log_odds, np.float32)) == expected
+
+
+def test_reader_log_odds_have_a_bound() -> None:
+    pool = pool_of()
+    found = read_with(NO_PREFERENCE, pool, matrix_of(pool, [5.0, 4.0, 3.0]), GivenReader([1e9, -1e9, np.nan]))
+    assert found.readings[:2].tolist() == [MAX_LOG_ODDS, -MAX_LOG_ODDS]
+    assert found.features[READING][:2].tolist() == [2 * MAX_LOG_ODDS, 0.0]
+    again = read_with(NO_PREFERENCE, pool, matrix_of(pool, [5.0]), GivenReader([7.0], again=90.0))
+    assert again.readings[0] == MAX_LOG_ODDS
+    assert again.features[SECOND_READING][0] == MAX_LOG_ODDS - 7
+
+
+def test_second_reading_is_what_it_says_more() -> None:
+    pool, reader = pool_of(), GivenReader([1.0, 1.5, 0.5], again=-0.75)
+    found = read_with(ReadingPolicy({}, max_reread=2), pool, matrix_of(pool, [3.0, 2.5, 2.0]), reader)
+    assert reader.reread_rows == pool.rows[[0, 1]].tolist()
+    assert found.features[SECOND_READING][:4].tolist() == [-0.75, -0.75, 0.0, 0.0]
+    assert found.readings[:3].tolist() == [0.25, 0.75, 0.5]
+    assert found.features[READING][:3].tolist() == [0.25, 0.75, -0.25]  # relative to the first readings
+
+
+def test_contributions_sum_to_the_scores() -> None:
+    pool = pool_of("Where does Ana live?")
+    policy = ReadingPolicy(preference_of(0.7, pool), max_candidates=5)
+    matrix = matrix_of(pool, [float(place % 3) for place in range(len(pool.rows))])
+    before = RANKER.score(matrix)
+    after = RANKER.score(read_with(policy, pool, matrix, GivenReader([2.0, -1.0, np.nan], again=1.0, role=-0.5)))
+    gain = np.sum([after.contributions[name] for name in READING_FEATURES], axis=0)
+    assert after.scores == pytest.approx(np.sum(list(after.contributions.values()), axis=0), abs=1e-4)
+    assert after.scores - before.scores == pytest.approx(gain, abs=1e-4)
+    assert after.log_odds - before.log_odds == pytest.approx(gain, abs=1e-4)
+    was_read = np.isfinite(read_with(policy, pool, matrix, GivenReader([2.0, -1.0, np.nan])).readings)
+    assert 0 < was_read.sum() < 5
+    assert not gain[~was_read].any()
+    assert after.contributions[ROLE_AGREEMENT][was_read].tolist() == [-0.75] * int(was_read.sum())
+
+
+@pytest.mark.parametrize("log_odds", [[np.nan], []])
+def test_matrix_stays_if_nothing_is_read(log_odds: list[float]) -> None:
+    pool = pool_of()
+    matrix = matrix_of(pool, [5.0, 4.0] if log_odds else [])  # or there is no candidate
+    reader = GivenReader(log_odds)
+    assert read_with(NO_PREFERENCE, pool, matrix, reader) is matrix
+    assert not reader.reread_rows
+    assert not reader.roles_of
+
+
+@pytest.mark.parametrize(
+    ("question", "preference", "series"),
+    [("Where is the flat?", 0.7, 0), ("Where is my latest flat?", 1.0, 1), ("Where was the first flat?", -1.0, -1)],
+)
+def test_newer_answers_are_those_of_the_second_reading(question: str, preference: float, series: int) -> None:
+    pool = pool_of(question)
+    matrix = matrix_of(pool, [3.0] * len(pool.rows))
+    reader = GivenReader(np.linspace(-2, 3, len(pool.rows)).tolist(), again=1.0)
+    found = read_with(ReadingPolicy(preference_of(0.7, pool)), pool, matrix, reader)
+    places = np.flatnonzero(np.isfinite(found.readings))
+    pairs = answer_pairs(pool.graph, pool.query, pool.rows[places])
+    expected = newer_answer_features(pairs, found.readings[places], preference, series)
+    assert found.features[SECOND_READING].any()
+    for name, values in expected.items():
+        assert found.features[name][places] == pytest.approx(values, abs=1e-6)
+        assert bool(values.any()) is (series != 0 or name != SERIES_END)
+
+
+@pytest.mark.parametrize(
+    ("lead", "confidence", "preference", "best", "is_read"),
+    [
+        (4.0, 0.95, 1.0, -1, False),  # the newest is clearly the best
+        (4.0, 0.9, 1.0, -1, False),
+        (4.0, 0.89, 1.0, -1, True),
+        (3.0, 0.95, 1.0, -1, True),
+        (4.0, 0.95, 0.1, 0, True),  # the oldest is, and may be outdated
+        (4.0, 0.95, 0.0, 0, False),
+        (4.0, 0.95, -1.0, 0, False),  # a former state is asked for
+        (4.0, 0.95, -1.0, -1, True),
+    ],
+)
+def test_doubt_is_a_small_lead_a_low_confidence_or_a_rival_in_time(
+    lead: float, confidence: float, preference: float, best: int, *, is_read: bool
+) -> None:
+    pool = pool_of()
+    order = np.argsort(pool.graph.nodes["happened"][pool.rows], kind="stable")[[0, -1]]  # the oldest and the newest
+    scores = [0.0] * len(pool.rows)
+    scores[order[best]], scores[order[-1 - best]] = 5.0 + lead, 5.0
+    policy, matrix = ReadingPolicy(preference_of(preference, pool)), matrix_of(pool, scores)
+    for is_mandatory in (False, True):
+        reader = GivenReader(is_mandatory=is_mandatory)
+        found = read_with(policy, pool, matrix, reader, confidence)
+        assert bool(reader.received_rows) is (found is not matrix) is (is_read or is_mandatory)
+
+
+def test_single_candidate_leads_clearly() -> None:
+    pool, reader = pool_of(), GivenReader(is_mandatory=False)
+    matrix = matrix_of(pool, [0.5])
+    assert read_with(NO_PREFERENCE, pool, matrix, reader, 0.95) is matrix
+    assert read_with(NO_PREFERENCE, pool, matrix, reader, 0.5) is not matrix
