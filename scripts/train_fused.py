@@ -14,7 +14,7 @@ import pickle
 import sys
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ import numpy as np
 from ecphora import __version__, weights
 from ecphora.bench.datasets import Case, read_cases
 from ecphora.bench.embedding_cache import CachingEmbedder
+from ecphora.bench.learning.training_examples import space_parts
 from ecphora.bench.query_spaces import QuerySpace
 from ecphora.bench.recall.metrics import auroc, recall_any_at_k, recall_at_k
 from ecphora.bench.recall.recall_run import temporary_memory
@@ -41,6 +42,10 @@ FOLDS = 3
 """The folds of spaces of a report."""
 MIN_SPACES = 3
 """With fewer spaces, a set is divided by its questions."""
+PART_SIZES = (3, 12)
+"""The memories of the parts of spaces, from which the confidence learns how small memories look."""
+QUESTIONS_IN_PARTS = 60
+"""The answerable questions of a set in parts of one size."""
 RIDGE = 30.0
 
 
@@ -76,19 +81,45 @@ def main() -> None:
 
 def load_examples(work: Path, name: str, folder: Path, every: int) -> list[FusedExample]:
     """The examples of a set, from ``work`` or made and kept there."""
-    path = work / f"{name}.pkl"
-    if path.exists():
-        found: list[FusedExample] = pickle.loads(path.read_bytes())  # noqa: S301  # own files
-        return found
     cases = list(read_cases(name, folder))
     if len(cases) >= MIN_SPACES:
         cases = [case for case in cases if zlib.crc32(case.space.encode()) % every == 0]
     else:
         cases = [replace(case, questions=case.questions[::every]) for case in cases]
     with CachingEmbedder(DEFAULT_EMBEDDER(), work / "embeddings") as embedder:
-        found = [example for case in cases for example in space_examples(name, case, embedder)]
+        found = keep_examples(work / f"{name}.pkl", lambda: read_examples(name, cases, embedder))
+        for size in PART_SIZES:
+            parts = thin(list(space_parts(cases, size)))
+            part_name = f"{name} in parts of {size}"
+            found += keep_examples(
+                work / f"{part_name}.pkl",
+                lambda parts=parts, part_name=part_name: read_examples(part_name, parts, embedder, is_full_space=False),  # type: ignore[misc]
+            )
+    return found
+
+
+def keep_examples(path: Path, make: Callable[[], list[FusedExample]]) -> list[FusedExample]:
+    """The examples in a file, or those that are made and kept there."""
+    if path.exists():
+        found: list[FusedExample] = pickle.loads(path.read_bytes())  # noqa: S301  # own files
+        return found
+    found = make()
     path.write_bytes(pickle.dumps(found))
     return found
+
+
+def thin(parts: Sequence[Case]) -> list[Case]:
+    """Parts spread evenly, with about ``QUESTIONS_IN_PARTS`` answerable questions in total, and as many others."""
+    total = sum(len(part.questions) // 2 for part in parts)
+    return list(parts[:: max(1, round(total / QUESTIONS_IN_PARTS))])
+
+
+def read_examples(
+    name: str, cases: Sequence[Case], embedder: CachingEmbedder, *, is_full_space: bool = True
+) -> list[FusedExample]:
+    """The examples of some spaces; from parts of spaces only the confidence learns."""
+    found = [example for case in cases for example in space_examples(name, case, embedder)]
+    return [replace(example, is_full_space=is_full_space) for example in found]
 
 
 def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator[FusedExample]:

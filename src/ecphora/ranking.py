@@ -12,11 +12,11 @@ from .graph import Graph
 from .language.terms import SharedTerm, extract_terms, hash_terms, shared_terms
 from .model import Mask, Node, Query, Rows, Vector
 from .ports import Activation
-from .stages.fused.features.term_similarity import term_zscores
 from .stages.fused.goal_fit import GOAL
 from .stages.retrieval.bm25 import Postings
 from .stages.retrieval.speakers import named_speakers, speaker_index
 from .stages.retrieval.term_coverage import TermCoverage, term_coverage, window_rows
+from .stages.retrieval.term_similarity import term_zscores
 
 MAX_QUOTED_WORDS = 2
 """The most words that are quoted from a memory."""

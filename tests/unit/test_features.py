@@ -20,6 +20,7 @@ from ecphora.stages.fused import candidate_pool, features
 from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
 from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
 from ecphora.stages.retrieval import dense, temporal
+from ecphora.stages.retrieval.term_similarity import term_zscores
 from ecphora.strategies.fused import SIMILAR_QUESTION, Fused
 from ecphora.testing.samples import (
     NOON,
@@ -254,62 +255,30 @@ def test_term_similarity_of_a_grown_graph_equals_a_new_one() -> None:
         replace(sample_batch(*part, vectors={node.id: vectors[int(node.id[1:])] for node in part}), revision=revision)
         for revision, part in enumerate((nodes[:8], nodes[8:]), 1)
     ]
-    query = sample_query("pets 8th", term_vectors=np.stack([vectors[6], vectors[3]]))
+    query = sample_query("pets 8th")
     graph = apply_batch(Graph(), batches[0])
-    feature_values(graph, query)
+    term_zscores(graph, query, vectors[[6, 3]], (np.arange(8),))
+    grown = apply_batch(graph, batches[1])
     whole = sample_batch(*nodes, vectors={node.id: vectors[int(node.id[1:])] for node in nodes})
-    assert feature_values(apply_batch(graph, batches[1]), query) == feature_values(
-        apply_batch(Graph(), replace(whole, revision=1)), query
-    )
+    new, rows = apply_batch(Graph(), replace(whole, revision=1)), np.arange(16)
+    (found,), (expected,) = (term_zscores(one, query, vectors[[6, 3]], (rows,)) for one in (grown, new))
+    assert np.array_equal(found, expected)
 
 
-def test_term_similarity_features_match_words_by_vector() -> None:
-    vectors = np.eye(16, dtype=np.float32)
-    nodes = [sample_node(f"n{n}", f"{n}th barrel", minutes=n, session="s") for n in range(16)]
-    batch = sample_batch(*nodes, vectors={node.id: vectors[place] for place, node in enumerate(nodes)})
-    graph = apply_batch(Graph(), replace(batch, revision=1))
-    query = sample_query("pets 8th", term_vectors=np.stack([vectors[6], vectors[3]]))
-    outlier = pytest.approx((15 / 16) / (15 / 256) ** 0.5)  # one of sixteen vectors is similar
-    found = feature_values(graph, query)
-    assert found["term similarity max"]["n6"] == pytest.approx(
-        found["term similarity coverage"]["n6"]
-    )  # it matches only one word
-    assert found["term similarity max"]["n6"] > 0
-    assert {id_ for id_, value in found["term similarity sum"].items() if value} == {"n3", "n6"}
-    assert (
-        found["term similarity coverage"]["n4"] > found["term similarity coverage"]["n12"] == 0
-    )  # next to the one that is similar to "8th"
-    expected = feature_values(graph, sample_query("pets", term_vectors=vectors[6:7]))
-    assert (
-        expected["term similarity sum"]["n6"]
-        == expected["term similarity min"]["n6"]
-        == expected["term similarity coverage"]["n5"]
-        == outlier
-    )
-    half_read = feature_values(graph, sample_query("pets", term_vectors=vectors[6:7], embedder_coverage=0.5))
-    assert 2 * half_read["term similarity sum"]["n6"] == outlier
-    held = feature_values(graph, sample_query("8th", term_vectors=vectors[3:4]))
-    assert held["term similarity sum"]["n8"] == 0
-    assert held["term similarity coverage"]["n8"] == 4 > held["term similarity coverage"]["n3"]
-    first = feature_values(graph, sample_query("pets", term_vectors=vectors[0:1]))
-    assert first["term similarity sum"]["n0"] == outlier
-    bare = feature_values(graph, sample_query("8th", term_vectors=np.zeros((1, 16), np.float32)))
-    assert bare["term similarity coverage"]["n8"] == 4 > bare["term similarity coverage"]["n3"] == 0
-
-
-def test_row_without_a_vector_has_no_term_similarity() -> None:
+def test_term_zscores_match_words_by_vector() -> None:
     vectors = np.eye(16, dtype=np.float32)
     nodes = [sample_node(f"n{n}", f"{n}th barrel", minutes=60 * n, session=f"s{n}", seq=n + 1) for n in range(17)]
     batch = sample_batch(*nodes, vectors={node.id: vectors[n] for n, node in enumerate(nodes[:16])})
-    graph = apply_batch(Graph(), replace(batch, revision=1))
+    graph, rows = apply_batch(Graph(), replace(batch, revision=1)), np.arange(17)
+    outlier = pytest.approx((15 / 16) / (15 / 256) ** 0.5)  # one of sixteen vectors is similar
     for like in (0, 15):
-        found = feature_values(graph, sample_query("pets", term_vectors=vectors[like : like + 1]))
-        assert {id_ for id_, value in found["term similarity sum"].items() if value} == {f"n{like}"}
-
-
-def test_query_without_terms_has_no_term_similarity() -> None:
-    found = feature_values(sample_graph(), sample_query("?", term_vectors=np.zeros((0, 16), np.float32)))
-    assert {*found["term similarity max"].values(), *found["term similarity coverage"].values()} == {0.0}
+        (found,) = term_zscores(graph, sample_query("pets"), vectors[[like]], (rows,))
+        assert found[like, 0] == outlier
+        assert np.flatnonzero(found).tolist() == [like]  # the last row has no vector
+    (half_read,) = term_zscores(graph, sample_query("pets", embedder_coverage=0.5), vectors[[6]], (rows,))
+    assert 2 * half_read[6, 0] == outlier
+    both = term_zscores(graph, sample_query("pets"), vectors[[6]], (np.array([6, -1]), np.array([5])))
+    assert [group[:, 0].tolist() for group in both] == [[outlier, 0], [0]]
 
 
 def test_uncovered_query_uses_bm25_as_similarity() -> None:

@@ -84,8 +84,16 @@ def test_ranker_learns_from_rows_of_its_genre() -> None:
     assert found.models[1:] == UNTRAINED.ranker.models[1:]
     assert found.feature_names == tuple(found.utterance.weights)
     for genre in Genre:
-        own = train_ranker([example([0.0, 1.0], {1}, genre=genre)] * 30, UNTRAINED.ranker)
+        columns = {"similarity": [0.0, 1.0]}  # a feature of every genre
+        own = train_ranker([example([0.0, 1.0], {1}, genre=genre, columns=columns)] * 30, UNTRAINED.ranker)
         assert [model.weights != {} for model in own.models] == [one is genre for one in Genre]
+
+
+def test_statements_learn_no_feature_of_the_turns_beside_them() -> None:
+    columns = {"similarity": [0.0, 1.0], "adjacent turn": [0.0, 1.0], "reading": [0.0, 1.0]}
+    for genre, names in ((Genre.STATEMENT, {"similarity", "reading"}), (Genre.PASSAGE, {*columns, "good"})):
+        found = train_ranker([example([0.0, 1.0], {1}, genre=genre, columns=columns)] * 30, UNTRAINED.ranker)
+        assert found.models[genre].weights.keys() == names
 
 
 def test_weights_never_oppose_the_sign_of_a_feature() -> None:

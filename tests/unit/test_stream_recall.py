@@ -15,6 +15,10 @@ from ecphora.errors import InvalidInput, StoreClosed
 from ecphora.model import AccessKind
 from ecphora.ports import Passage
 from ecphora.recall_steps import RecallSteps
+from ecphora.stages.fused.feature_matrix import Genre
+from ecphora.stages.fused.ranker import Ranker
+from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.strategies.fused import Fused
 from ecphora.testing import FakeClock
 
 TURNS = [
@@ -70,7 +74,8 @@ def accesses(memory: Memory) -> int:
 
 
 def test_candidates_come_before_the_reader_reads_and_hits_after(memory: Memory, reader: CelloReader) -> None:
-    events = memory.stream_recall(QUESTION, reading="always")
+    by_words = Fused(Ranker(*[LinearModel(-5.0, {"bm25": 3.0, "reading": 1.0})] * len(Genre)))
+    events = memory.stream_recall(QUESTION, reading="always", strategy=by_words)
     first = next(events)
     assert isinstance(first, CandidatesFound)
     assert first.hits[0].id == "porto"
