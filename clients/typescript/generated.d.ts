@@ -51,9 +51,9 @@ export interface AnswerRequest {
   limit?: number;
   /** Which memories are eligible. */
   where?: Filter;
-  /** The point in event time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  /** The point in event time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
   as_of?: string | null;
-  /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  /** The point in recording time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
   known_at?: string | null;
   retroactive?: boolean;
   /** What the answer is for. */
@@ -163,8 +163,8 @@ export interface EntitiesSplitRequest {
  * An episode to remember, as the caller gives it.
  *
  * `id` is the caller's own id; by default the id follows from the content. `happened_at` takes an ISO 8601
- * string, a date or a datetime; without a time zone it is UTC, and None means the time of recording.
- * `supersedes` is the id of the memory that this one replaces from `happened_at` on, whoever said it.
+ * string, a date or a datetime; without an offset it is local time of the memory's zone, and None means the time of
+ * recording. `supersedes` is the id of the memory that this one replaces from `happened_at` on, whoever said it.
  * The fields are checked when the episode is remembered.
  *
  * `trust`, 0 to 1, limits supersession: a memory never supersedes one of higher trust, neither by `supersedes`
@@ -179,7 +179,7 @@ export interface Episode {
   id?: string | null;
   speaker?: string | null;
   session?: string | null;
-  /** ISO 8601; a date alone means its beginning, without a zone it is UTC. */
+  /** ISO 8601; a date alone means its beginning, without an offset it is local time of the memory's zone. */
   happened_at?: string | null;
   title?: string | null;
   source?: string | null;
@@ -293,9 +293,9 @@ export interface FeedbackRequest {
  * and what has no name is not. `speakers`, `sessions` and `sources` also take a mapping of the operators
  * `$eq`, `$in`, `$ne` and `$nin`, as in `{"$nin": ["tool"]}`: it becomes names in both fields. `after` and
  * `before` bound event time, `recorded_after` and `recorded_before` recording time, half-open; they take what
- * `happened_at` takes and are datetimes from then on. `metadata` is a mapping of values that must all match, or of
- * operators (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.conditions`. `min_trust` leaves out what has
- * less trust.
+ * `happened_at` takes and are datetimes from then on, which have an offset if it was given. `metadata` is a
+ * mapping of values that must all match, or of operators (`{"age": {"$gte": 3}}`), or a condition of
+ * :mod:`ecphora.conditions`. `min_trust` leaves out what has less trust.
  *
  * Raises `InvalidTime` for a bound that is not a time, and `InvalidInput` for an unknown operator or a wrong
  * operand of one; the other fields are checked when the filter is used.
@@ -325,9 +325,9 @@ export interface Filter {
  * and what has no name is not. `speakers`, `sessions` and `sources` also take a mapping of the operators
  * `$eq`, `$in`, `$ne` and `$nin`, as in `{"$nin": ["tool"]}`: it becomes names in both fields. `after` and
  * `before` bound event time, `recorded_after` and `recorded_before` recording time, half-open; they take what
- * `happened_at` takes and are datetimes from then on. `metadata` is a mapping of values that must all match, or of
- * operators (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.conditions`. `min_trust` leaves out what has
- * less trust.
+ * `happened_at` takes and are datetimes from then on, which have an offset if it was given. `metadata` is a
+ * mapping of values that must all match, or of operators (`{"age": {"$gte": 3}}`), or a condition of
+ * :mod:`ecphora.conditions`. `min_trust` leaves out what has less trust.
  *
  * Raises `InvalidTime` for a bound that is not a time, and `InvalidInput` for an unknown operator or a wrong
  * operand of one; the other fields are checked when the filter is used.
@@ -724,14 +724,16 @@ export interface Prompt {
  *
  * `vector` is `None` without an embedder; else `embedder` names the model. `embedder_coverage` says how
  * much (0..1) of the query's language it reads, `similarity_floor` at which cosine it finds two texts unrelated.
+ * `english_vector` is the vector of an English query beside English vectors of memories, else `None`.
  * `term_hashes` are the hashes of the content words, in order. `topic_vector` is the vector of the topic, without
  * the question's form and addressee; `term_vectors` has the vector of each term that the topic holds, zeros for the
  * others, shape `(len(term_hashes), dim)`; both may be `None`. `entity_ids` are the ids of the entities that the
  * query names. `relation_names` are the names that memories give to relations in the query, such as "my sister";
  * `named_text` is the text with these names in their place, "" if there are none. `time_ranges` are the time
- * intervals it asks about. `as_of` is in event time, `known_at` in recording time; with `retroactive`, what was
- * said after `as_of` counts too, as far as it claims to be valid by then. `where` says which memories are
- * eligible. `goal` is what the caller is working towards, None if it names nothing.
+ * intervals it asks about. `identifiers` are those that it names, `quantities` the hashes of its amounts with a
+ * unit. `as_of` is in event time, `known_at` in recording time; with `retroactive`, what was said after
+ * `as_of` counts too, as far as it claims to be valid by then. `where` says which memories are eligible. `goal`
+ * is what the caller is working towards, None if it names nothing.
  */
 export interface Query {
   text: string;
@@ -799,9 +801,9 @@ export interface RecallForRequest {
   budget?: number | null;
   /** Which memories are eligible. */
   where?: Filter;
-  /** The point in event time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  /** The point in event time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
   as_of?: string | null;
-  /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  /** The point in recording time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
   known_at?: string | null;
   retroactive?: boolean;
   /** What the answer is for. */
@@ -827,9 +829,9 @@ export interface RecallRequest {
   budget?: number | null;
   /** Which memories are eligible. */
   where?: Filter;
-  /** The point in event time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  /** The point in event time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
   as_of?: string | null;
-  /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  /** The point in recording time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
   known_at?: string | null;
   retroactive?: boolean;
   /** What the answer is for. */
@@ -899,7 +901,7 @@ export interface RememberRequest {
   id?: string | null;
   speaker?: string | null;
   session?: string | null;
-  /** ISO 8601; a date alone means its beginning, without a zone it is UTC. */
+  /** ISO 8601; a date alone means its beginning, without an offset it is local time of the memory's zone. */
   happened_at?: string | null;
   title?: string | null;
   source?: string | null;
@@ -985,7 +987,7 @@ export interface UpdateRequest {
   /** The text of a memory. */
   text: string;
   mode: "supersede" | "replace";
-  /** ISO 8601; a date alone means its beginning, without a zone it is UTC. */
+  /** ISO 8601; a date alone means its beginning, without an offset it is local time of the memory's zone. */
   happened_at?: string | null;
 }
 
@@ -1038,9 +1040,9 @@ export interface WhyNotRequest {
   budget?: number | null;
   /** Which memories are eligible. */
   where?: Filter;
-  /** The point in event time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  /** The point in event time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
   as_of?: string | null;
-  /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  /** The point in recording time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
   known_at?: string | null;
   retroactive?: boolean;
   /** What the answer is for. */

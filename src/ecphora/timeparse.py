@@ -74,7 +74,7 @@ def read_time(value: object, *, end_of_day: bool = False) -> datetime:
     if isinstance(value, datetime):
         if value != value:  # noqa: PLR0124  # the missing time of pandas is a datetime that equals nothing
             raise InvalidTime("a missing time is not a date; give 'YYYY-MM-DD', or leave it out")
-        return value
+        return value if value.utcoffset() is None else _in_calendar(value)
     if isinstance(value, date):
         day = datetime(value.year, value.month, value.day)  # noqa: DTZ001  # the caller knows the zone
         return day.replace(hour=23, minute=59, second=59, microsecond=999_999) if end_of_day else day
@@ -83,11 +83,12 @@ def read_time(value: object, *, end_of_day: bool = False) -> datetime:
         try:
             if len(text) <= len("2026-05-03"):
                 return read_time(date.fromisoformat(text), end_of_day=end_of_day)
-            return datetime.fromisoformat(text)
+            time = datetime.fromisoformat(text)
         except ValueError as error:
             raise InvalidTime(
                 f"{value[:60]!r} is not a date ({error}); write 2026-05-03 or 2026-05-03T14:30"
             ) from error
+        return time if time.utcoffset() is None else _in_calendar(time)
     kind = type(value).__name__
     raise InvalidTime(
         f"an object of type {kind} is not a date; give 'YYYY-MM-DD', an ISO 8601 time, a date or a datetime"
@@ -107,6 +108,11 @@ def parse_time(value: object, zone: tzinfo = UTC, *, end_of_day: bool = False) -
         time = time.replace(tzinfo=zone_of_minutes(offset_minutes(local)), fold=0)
     else:
         time = _with_fixed_offset(time)
+    return _in_calendar(time)
+
+
+def _in_calendar(time: datetime) -> datetime:
+    """Return an aware time; raises ``InvalidTime`` for one before the year 1 or after 9999 in UTC."""
     if time < FIRST or time > LAST:
         raise InvalidTime(f"{time.isoformat()} is not a date of the years 1 to 9999 in UTC; give one of these years")
     return time

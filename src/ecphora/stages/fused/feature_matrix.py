@@ -22,8 +22,9 @@ class Genre(IntEnum):
 
     An utterance is a turn of a conversation: at least two speak in its session, and mostly one turn follows another. A
     long turn is a turn, short or long, of a session whose turns have ``LONG_TURN_WORDS`` words or more on average, as
-    in a chat with an assistant that answers in paragraphs. A passage has a title, and neither a speaker nor a time that
-    the caller gave. All others are statements: what one person tells, notes, plain texts.
+    in a chat with an assistant that answers in paragraphs; other texts of so many words are ranked like it. A passage
+    has a title, and neither a speaker nor a time that the caller gave. All others are statements: what one person
+    tells, notes, plain texts.
     """
 
     UTTERANCE = 0
@@ -94,7 +95,9 @@ def genres(graph: Graph, rows: Rows) -> Rows:
     is_conversation = graph.derive("conversations", _conversations)[sessions]
     is_passage = ~has_time & graph.derive("titled memories", _has_title)[rows]
     spoken = np.where(has_long_turns, Genre.LONG_TURN, np.where(is_conversation, Genre.UTTERANCE, Genre.STATEMENT))
-    return np.where(nodes["speakers"][rows] >= 0, spoken, np.where(is_passage, Genre.PASSAGE, Genre.STATEMENT))
+    is_long = word_counts(graph)[rows] >= LONG_TURN_WORDS
+    told = np.where(is_passage, Genre.PASSAGE, np.where(is_long, Genre.LONG_TURN, Genre.STATEMENT))
+    return np.where(nodes["speakers"][rows] >= 0, spoken, told)
 
 
 def has_heading(graph: Graph, rows: Rows) -> Mask:

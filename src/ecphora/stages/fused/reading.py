@@ -98,6 +98,7 @@ class ReadingPolicy(ShortRepr):
         pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices])
         newer = newer_answer_features(pairs, second, self.preference(pool.query), asked_end(pool.query.text))
         roles = read.role_agreements(pool.rows[indices])
+        roles = roles if (roles < 0).any() else np.zeros_like(roles)  # nothing is reversed: roles tell nothing apart
         return with_features(
             read_once, indices, {SECOND_READING: second - first, ROLE_AGREEMENT: roles, **newer}, second
         )
