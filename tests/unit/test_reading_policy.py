@@ -110,6 +110,30 @@ def test_best_are_read_up_to_a_limit() -> None:
     assert NO_PREFERENCE.max_candidates == 24
 
 
+@pytest.mark.parametrize(
+    ("term_count", "is_mandatory", "is_read"), [(24, False, True), (25, False, False), (25, True, True)]
+)
+def test_long_question_is_read_only_if_reading_is_mandatory(
+    term_count: int, *, is_mandatory: bool, is_read: bool
+) -> None:
+    pool, reader = (
+        pool_of(" ".join(f"w{number}x" for number in range(term_count))),
+        GivenReader(is_mandatory=is_mandatory),
+    )
+    assert len(pool.query.term_hashes) == term_count
+    matrix = matrix_of(pool, [5.0, 4.0])
+    assert (read_with(NO_PREFERENCE, pool, matrix, reader) is not matrix) == is_read
+    assert bool(reader.received_rows) == is_read
+
+
+def test_roles_count_only_where_those_of_some_candidate_are_reversed() -> None:
+    for roles, expected in (([1.0, 0.0], [0.0, 0.0]), ([1.0, -1.0], [1.0, -1.0]), ([0.0, -0.5], [0.0, -0.5])):
+        pool, reader = pool_of(), GivenReader()
+        reader.role_agreements = lambda rows, roles=roles: np.array(roles, np.float32)[: len(rows)]  # type: ignore[method-assign,misc]
+        found = read_with(NO_PREFERENCE, pool, matrix_of(pool, [5.0, 4.0]), reader)
+        assert found.features[ROLE_AGREEMENT][:2].tolist() == expected
+
+
 def test_reading_is_relative_to_what_was_not_read() -> None:
     pool = pool_of()
     matrix = matrix_of(pool, [5.0, 4.0, 3.0, 2.0, 1.0])

@@ -46,7 +46,8 @@ class ReadingPolicy(ShortRepr):
     bounded by these counts and not by time, so equal recalls give equal results on any machine
     (docs/decisions/0100-no-clock.md).
 
-    A ranking is clear if the best leads the second by more than ``clear_lead`` in log-odds, and the confidence is at
+    A question of more than ``max_question_terms`` distinct terms, such as a whole dialogue, is not read unless reading
+    is mandatory: a reader sees its beginning only. A ranking is clear if the best leads the second by more than ``clear_lead`` in log-odds, and the confidence is at
     least ``clear_confidence``. Unless reading is mandatory, none is read if the ranking is clear and no candidate is
     newer than the best, or older if a former state is asked for: an outdated statement often has the very words of the
     question. ``preferences`` are by the beginning of an embedder's name.
@@ -55,6 +56,7 @@ class ReadingPolicy(ShortRepr):
     preferences: Mapping[str, RecencyPreference]
     max_candidates: int = 24
     max_reread: int = 4
+    max_question_terms: int = 24
     clear_lead: float = 3.0
     clear_confidence: float = 0.9
 
@@ -82,7 +84,8 @@ class ReadingPolicy(ShortRepr):
         are taken to be as bad as the worse half of those that were, as are all beyond the best.
         """
         best = top_k.top_rows(ranked_pool.scores, ranked_pool.scores > 0, self.max_candidates)
-        if not len(best):
+        is_too_long = len(pool.query.term_hashes) > self.max_question_terms
+        if not len(best) or (is_too_long and not read.is_mandatory):
             return matrix
         is_clear = self._is_clear(ranked_pool.log_odds[best], confidence)
         if is_clear and not read.is_mandatory and not self._has_rival_in_time(pool, pool.rows[best]):
