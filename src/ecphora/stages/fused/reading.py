@@ -47,10 +47,11 @@ class ReadingPolicy(ShortRepr):
     (docs/decisions/0100-no-clock.md).
 
     A question of more than ``max_question_terms`` distinct terms, such as a whole dialogue, is not read unless reading
-    is mandatory: a reader sees its beginning only. A ranking is clear if the best leads the second by more than ``clear_lead`` in log-odds, and the confidence is at
-    least ``clear_confidence``. Unless reading is mandatory, none is read if the ranking is clear and no candidate is
-    newer than the best, or older if a former state is asked for: an outdated statement often has the very words of the
-    question. ``preferences`` are by the beginning of an embedder's name.
+    is mandatory: a reader sees its beginning only. A ranking is clear if the best leads the second by more than
+    ``clear_lead`` in log-odds, and the confidence is at least ``clear_confidence``. Unless reading is mandatory, none
+    is read if the ranking is clear and no candidate is newer than the best, or older if a former state is asked for: an
+    outdated statement often has the very words of the question. ``preferences`` are by the beginning of an embedder's
+    name.
     """
 
     preferences: Mapping[str, RecencyPreference]
