@@ -6,7 +6,7 @@ A text without evidence, such as a name, a number or code, is not clearly in ano
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 
 from ..lazy_pattern import lazy_pattern
 from .frequent_words import ENGLISH_WORDS, OTHER_WORDS
@@ -38,7 +38,6 @@ def is_english(text: str) -> bool:
     return _is_english(text[:MAX_CHARS])
 
 
-@lru_cache(maxsize=1 << 10)
 def _is_english(text: str) -> bool:
     text = unicodedata.normalize("NFC", stream_safe(text))
     return _is_mostly_latin(text) and not _is_in_another_language(text)
