@@ -35,11 +35,7 @@ def is_english(text: str) -> bool:
     another language than of English. A name, a number or code alone is English. Only the first ``MAX_CHARS`` characters
     count.
     """
-    return _is_english(text[:MAX_CHARS])
-
-
-def _is_english(text: str) -> bool:
-    text = unicodedata.normalize("NFC", stream_safe(text))
+    text = unicodedata.normalize("NFC", stream_safe(text[:MAX_CHARS]))
     return _is_mostly_latin(text) and not _is_in_another_language(text)
 
 
