@@ -28,6 +28,10 @@ from .command_options import (
     open_embedder,
     open_lines,
     progress_bar,
+    reading_options,
+    reading_words,
+    set_option,
+    strategy_option,
 )
 from .conversion.dataset_files import Conversion, write_set
 from .conversion.perltqa import MIN_COSINE, convert_perltqa
@@ -45,29 +49,9 @@ def bench() -> None:
 
 @bench.command()
 @dataset_options
-@click.option(
-    "--set", "dataset_names", multiple=True, metavar="NAME", help="Set to run; may be repeated.  [default: all]"
-)
-@click.option(
-    "--strategy",
-    "strategy_names",
-    multiple=True,
-    metavar="NAME",
-    help="Strategy to run; may be repeated.  [default: all]",
-)
-@click.option(
-    "--reading",
-    type=click.Choice([reading.value for reading in Reading]),
-    default=Reading.AUTO.value,
-    show_default=True,
-    help="When the built-in reader reads the best memories: in doubt, never or always.",
-)
-@click.option(
-    "--reading-ms",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="MS",
-    help="A deadline for reading in each recall, in milliseconds.  [default: none]",
-)
+@set_option("Set to run; may be repeated.  [default: all]")
+@strategy_option("Strategy to run; may be repeated.  [default: all]")
+@reading_options
 def recall(
     *,
     dataset_names: Sequence[str],
@@ -85,21 +69,20 @@ def recall(
     recall_strategies = [
         strategies.resolve_strategy(name) for name in dict.fromkeys(strategy_names or strategies.strategy_names())
     ]
-    names = bench_options.check_datasets(list(dataset_names) or datasets.dataset_names(bench_options.data))
+    names = bench_options.check_datasets(list(dataset_names) or datasets.dataset_names(bench_options.data_folder))
     with bench_options.open_run(
         bench_options.command_line(
             "recall",
             {
                 "--set": dataset_names,
                 "--strategy": strategy_names,
-                "--reading": [reading] if reading != Reading.AUTO else [],
-                "--reading-ms": [] if reading_ms is None else [f"{reading_ms:g}"],
+                **reading_words(reading, reading_ms),
             },
         )
     ) as (embedder, out, write):
         all_figures: list[Figure] = []
         for name in names:
-            cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
+            cases = bench_options.read_cases(name)
             with progress_bar(name, count_steps(cases, recall_strategies)) as tick:
                 when = Reading(reading)
                 outcome = run(name, cases, recall_strategies, embedder, tick, reading=when, reading_ms=reading_ms)
@@ -110,13 +93,7 @@ def recall(
 
 @bench.command("ablate")
 @dataset_options
-@click.option(
-    "--set",
-    "dataset_names",
-    multiple=True,
-    metavar="NAME",
-    help=f"Set to run; may be repeated.  [default: {', '.join(ablations.DEFAULT_DATASETS)}]",
-)
+@set_option(f"Set to run; may be repeated.  [default: {', '.join(ablations.DEFAULT_DATASETS)}]")
 @click.option(
     "--model", "model_names", multiple=True, metavar="NAME", help="Model to ablate; may be repeated.  [default: all]"
 )
@@ -137,7 +114,7 @@ def ablate_command(*, dataset_names: Sequence[str], model_names: Sequence[str], 
         write,
     ):
         for name in names:
-            cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
+            cases = bench_options.read_cases(name)
             with progress_bar(name, ablation_run.count_steps(cases, models)) as tick:
                 outcome = ablation_run.run(name, cases, models, embedder, tick)
             _report_outcome(outcome, ablation_tables.terminal_tables(outcome.figures), out, write)
@@ -146,16 +123,8 @@ def ablate_command(*, dataset_names: Sequence[str], model_names: Sequence[str], 
 
 @bench.command("answer")
 @dataset_options
-@click.option(
-    "--set", "dataset_names", multiple=True, required=True, metavar="NAME", help="Set to answer; may be repeated."
-)
-@click.option(
-    "--strategy",
-    "strategy_names",
-    multiple=True,
-    metavar="NAME",
-    help="Strategy besides dense; may be repeated.  [default: fused]",
-)
+@set_option("Set to answer; may be repeated.", is_required=True)
+@strategy_option("Strategy besides dense; may be repeated.  [default: fused]")
 @click.option("--llm", metavar="NAME", help=f"{LLM_CHOICES}, or extractive for a test.  [env ECPHORA_LLM]")
 @click.option("--price", type=(float, float), metavar="IN OUT", help="US dollars for a million tokens in and out.")
 @click.option("--budget", type=POSITIVE_INT, default=1_000, show_default=True, help="Tokens of a context.")
@@ -213,9 +182,7 @@ def answer(
         with answer_files.open_for_append(out, run_record) as write:
             answer_session = answer_run.AnswerRun(llm_client, plan, embedder, earlier_answers.done_keys, write)
             for name in names:
-                cases = list(
-                    datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit)
-                )
+                cases = bench_options.read_cases(name)
                 cases = answer_run.sample_questions(cases, sample) if sample else cases
                 with progress_bar(name, answer_session.count_steps(name, cases)) as tick:
                     answer_session.run(name, cases, tick)
@@ -228,16 +195,8 @@ def answer(
 
 @bench.command("open-questions")
 @dataset_options
-@click.option(
-    "--set", "dataset_names", multiple=True, required=True, metavar="NAME", help="Set to run; may be repeated."
-)
-@click.option(
-    "--strategy",
-    "strategy_names",
-    multiple=True,
-    metavar="NAME",
-    help="Strategy to run; may be repeated.  [default: baselines, the five models, fused]",
-)
+@set_option("Set to run; may be repeated.", is_required=True)
+@strategy_option("Strategy to run; may be repeated.  [default: baselines, the five models, fused]")
 @click.option("--spaces", type=POSITIVE_INT, help="The most spaces of a set.")
 @click.option(
     "--part",
@@ -271,7 +230,7 @@ def open_questions_command(
     words["--spaces"] = [str(spaces)] if spaces else []
     with bench_options.open_run(bench_options.command_line("open-questions", words)) as (embedder, out, write):
         for name in names:
-            cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
+            cases = bench_options.read_cases(name)
             measured_figures: list[Figure] = []
             with progress_bar(name, open_questions.STEP_COUNT) as tick:
                 for figure in open_questions.run(name, cases[:spaces], recall_strategies, embedder, tick, parts=parts):

@@ -24,7 +24,7 @@ from ...ports import Embedder, embedder_coverage, similarity_floor
 from ...query import build_query, query_parts
 from ...stages.fused.feature_matrix import Genre
 from .. import datasets
-from ..command_options import FILE, FOLDER, NEW_FILE, embedder_option, open_embedder, progress_bar
+from ..command_options import FILE, FOLDER, NEW_FILE, embedder_option, open_embedder, progress_bar, set_option
 from ..embedding_cache import CachingEmbedder
 from ..recall.recall_run import Tick
 from .training_examples import RankingScore, TrainingReport, dataset_examples, evaluate_training
@@ -163,7 +163,7 @@ def _cells(score: RankingScore) -> tuple[str, ...]:
 
 @click.command()
 @click.option("--data", "folders", type=FOLDER, multiple=True, help="Folder of labeled sets; may be repeated.")
-@click.option("--set", "dataset_names", multiple=True, metavar="NAME", help="Set to learn from; may be repeated.")
+@set_option("Set to learn from; may be repeated.")
 @click.option("--db", type=FILE, metavar="PATH", help="A memory to learn from, by its feedback.")
 @click.option("--scope", metavar="NAME", default="default", show_default=True, help="The scope of the memory.")
 @click.option("--out", "output", type=NEW_FILE, required=True, metavar="FILE", help="The file of the weights, as JSON.")

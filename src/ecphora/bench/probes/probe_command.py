@@ -11,12 +11,16 @@ from ... import strategies
 from ...model import Reading
 from ...text_format import count_noun
 from ..command_options import (
-    JSON_TARGET,
     NEW_FOLDER,
     POSITIVE_INT,
     BenchOptions,
     embedder_option,
+    json_option,
+    limit_option,
     progress_bar,
+    reading_options,
+    reading_words,
+    strategy_option,
 )
 from .loading import load_maker
 from .mcp_host import STRATEGY, can_host, run_hosted
@@ -55,7 +59,7 @@ LEGEND = (
     help="Form of the memories; may be repeated.  [default: all]",
 )
 @click.option("--language", "languages", multiple=True, metavar="CODE", help="Language; may be repeated.")
-@click.option("--limit", type=POSITIVE_INT, help="The most questions of a kind, spread evenly over it.")
+@limit_option("The most questions of a kind, spread evenly over it.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Everything is drawn from this number.")
 @click.option(
     "--worlds",
@@ -65,20 +69,9 @@ LEGEND = (
     show_default=True,
     help="Worlds of a kind in each form, for days in each language.",
 )
-@click.option("--strategy", "strategy_names", multiple=True, metavar="NAME", help="[default: fused and the baselines]")
+@strategy_option("Strategy to ask; may be repeated.  [default: fused and the baselines]")
 @click.option("--by", type=click.Choice([one.value for one in Grouping]), help="Divide each kind.")
-@click.option(
-    "--reading",
-    type=click.Choice([reading.value for reading in Reading]),
-    default=Reading.AUTO.value,
-    show_default=True,
-    help="When the built-in reader reads the best memories: in doubt, never or always.",
-)
-@click.option(
-    "--reading-ms",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Milliseconds that reading may take in a recall.  [default: no limit]",
-)
+@reading_options
 @click.option(
     "--host", "use_host", is_flag=True, help="Ask the probes of form mcp through `ecphora mcp`, a process a world."
 )
@@ -91,9 +84,7 @@ LEGEND = (
     metavar="DIR",
     help="Folder of the lists and templates.  [default: benchmarks/probes of the checkout]",
 )
-@click.option(
-    "--json", "json_target", type=JSON_TARGET, metavar="FILE", help="Write figures as JSON lines; - is stdout."
-)
+@json_option()
 @embedder_option
 def probes_command(
     *,
@@ -156,11 +147,10 @@ def _ask(
     baselines = [name for name in strategies.BASELINES if name != "recency"]
     names = list(dict.fromkeys(strategy_names or ("fused", *baselines)))
     some = [strategies.resolve_strategy(name) for name in names]
-    bench = BenchOptions(Path(), None, json_target, limit, embedder)
+    bench = BenchOptions(None, None, json_target, limit, embedder)
     words |= {"--strategy": strategy_names, "--by": [by] if by else []}
-    words |= {"--reading": [reading] if reading != Reading.AUTO else []}
-    words |= {"--reading-ms": [] if reading_ms is None else [f"{reading_ms:g}"]}
-    command = bench.command_line("probes", words).replace(" --data DATA", "") + (" --host" if use_host else "")
+    words |= reading_words(reading, reading_ms)
+    command = bench.command_line("probes", words) + (" --host" if use_host else "")
     with bench.open_run(command) as (caching_embedder, out, write):
         with progress_bar("probes", count_steps(probes, some)) as tick:
             if use_host:
