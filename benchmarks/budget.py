@@ -52,7 +52,7 @@ def main() -> None:
                 space = build_query_space(case, Dense(), embedder)
                 token_counts = {episode.id: estimate_tokens(episode.text) for episode in case.episodes}
                 for place, (question, query) in enumerate(zip(case.questions, space.queries, strict=True)):
-                    if not (question.is_answerable and question.gold):
+                    if not question.has_ranking:
                         continue
                     activation = fused.activate(query, space.graph)
                     rows = top_k.top_rows(activation.scores, filters.eligible(space.graph, query), CANDIDATES)

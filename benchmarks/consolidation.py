@@ -69,7 +69,7 @@ def report_dataset(name: str, data: Path, embedder: CachingEmbedder) -> None:
     written_counts: dict[str, int] = defaultdict(int)
     seconds, bytes_ = 0.0, np.zeros(2)
     for case in read_cases(name, data):
-        questions = [one for one in case.questions if one.is_answerable and one.gold]
+        questions = [one for one in case.questions if one.has_ranking]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "m.db"
             with Memory(path, embedder=embedder) as memory:

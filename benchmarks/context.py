@@ -40,7 +40,7 @@ def main() -> None:
             found: dict[str, list[list[float]]] = {}
             for case in read_cases(name, arguments.data):
                 ids = [one.id for one in case.episodes]
-                questions = [question for question in case.questions if question.is_answerable and question.gold]
+                questions = [question for question in case.questions if question.has_ranking]
                 queries = embedder.embed([question.text for question in questions], is_query=True)
                 for form, vectors in vectors_by_form(case, embedder).items():
                     for question, query in zip(questions, queries, strict=True):

@@ -61,7 +61,7 @@ def give_feedback(memory: Memory, questions: Sequence[Question]) -> tuple[list[s
 
 def cross_halves(case: Case, embedder: CachingEmbedder, number: int | None) -> Iterator[QuestionResult]:
     """Give feedback on each half once and ask the other; ``number`` is the space's, None if it is the only one."""
-    questions = [question for question in case.questions if question.is_answerable and question.gold]
+    questions = [question for question in case.questions if question.has_ranking]
     with temporary_memory(case, WITHOUT_CO_USE, embedder) as (memory, _):
         for half in (0, 1):
             first, second = questions[half::2], questions[1 - half :: 2]

@@ -102,7 +102,7 @@ def measure_cost(name: str, count: int, weight: float) -> None:
             Memory(Path(folder) / "m.db", clock=clock, strategy=replace(Fused(), goal_weight=weight)) as memory,
         ):
             memory.remember(case.episodes)
-            for place, question in enumerate(one for one in case.questions if one.is_answerable and one.gold):
+            for place, question in enumerate(one for one in case.questions if one.has_ranking):
                 clock.now = question.asked_at or clock.now
                 for way, goal in ((WITHOUT, None), (FOREIGN, goals[place % len(goals)])):
                     ids = {hit.node.document or hit.id for hit in recall(memory, question.text, goal, K)}

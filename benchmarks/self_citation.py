@@ -63,7 +63,7 @@ def measure(case: Case, answers: Mapping[tuple[str, str], str], way: str) -> Ite
                 own = bool(found.hits) and found[0].text in responses
                 yield "band", found.evidence.value, float(own)
             for question in case.questions:
-                if question.is_answerable and question.gold:
+                if question.has_ranking:
                     ids = {hit.node.document or hit.id for hit in ask(memory, clock, question)}
                     yield "recall", "", len(ids & question.gold) / len(question.gold)
 

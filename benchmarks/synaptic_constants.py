@@ -66,7 +66,7 @@ def pieces(case: Case, turns: int) -> Iterator[Case]:
         for start in range(0, len(whole), turns):
             piece = tuple(whole[start : start + turns])
             ids = {episode.id for episode in piece}
-            asked = tuple(one for one in case.questions if one.is_answerable and one.gold and one.gold <= ids)
+            asked = tuple(one for one in case.questions if one.has_ranking and one.gold <= ids)
             if asked and len(piece) >= LEAST_TURNS:
                 yield Case(f"{case.space}/{session}/{start}", piece, asked)
 
@@ -75,7 +75,7 @@ def recall(strategy: Strategy, space: QuerySpace, k: int) -> NDArray[np.float64]
     """The recall@k of every answerable question of a space."""
     values = []
     for place, (question, query) in enumerate(zip(space.case.questions, space.queries, strict=True)):
-        if question.is_answerable and question.gold:
+        if question.has_ranking:
             scores = strategy.activate(query, space.graph).scores
             first = np.argsort(-scores, kind="stable")[:k]
             found = space.document_numbers[first[scores[first] > 0]]

@@ -96,7 +96,7 @@ class Space:
 def read_spaces(name: str, folder: Path, embedder: CachingEmbedder) -> Iterator[Space]:
     """The spaces of a set, their texts embedded as a memory does it."""
     for case in datasets.read_cases(name, folder):
-        questions = [question for question in case.questions if question.is_answerable and question.gold]
+        questions = [question for question in case.questions if question.has_ranking]
         if not questions:
             continue
         nodes = [

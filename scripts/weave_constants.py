@@ -61,7 +61,7 @@ def recall(spaces: list[QuerySpace], strategy: Strategy) -> float:
         np.mean(ranks(space, place, strategy)[:, None] <= CUTS)
         for space in spaces
         for place in range(len(space.queries))
-        if place % STEP == 0 and space.case.questions[place].is_answerable and space.case.questions[place].gold
+        if place % STEP == 0 and space.case.questions[place].has_ranking
     ]
     return float(np.mean(values))
 

@@ -52,10 +52,10 @@ def test_small_run_prints_a_row_for_each_strategy() -> None:
 
 def test_json_on_stdout_is_clean_and_can_be_read_again(tmp_path: Path) -> None:
     words = ("--kind", "who", "--form", "strings", "--limit", "9", "--strategy", "bm25", "--by", "form", *EMBEDDER)
-    result = invoke(*words, "--json", "-")
+    result = invoke(*words, "--reading", "never", "--reading-ms", "70", "--json", "-")
     (tmp_path / "figures.jsonl").write_text(result.stdout, "utf-8")
     (record,) = read_records(tmp_path / "figures.jsonl")
-    assert "--limit 9" in record.run.command
+    assert record.run.command.endswith("--by form --reading never --reading-ms 70 --embedder hashing:64 --limit 9")
     assert "--data" not in record.run.command
     assert {figure.dataset for figure in record.figures} == {"who", "who/strings"}
     counts = {figure.n for figure in record.figures if figure.metric is Metric.RECALL_ANY} | {

@@ -94,6 +94,17 @@ def reading_words(reading: str, reading_ms: float | None) -> dict[str, Sequence[
     }
 
 
+worlds_option = click.option(
+    "--worlds",
+    "world_count",
+    type=POSITIVE_INT,
+    default=2,
+    show_default=True,
+    help="Worlds of probes of a kind in each form, for days in each language.",
+)
+"""The option that says how many worlds of probes are made."""
+
+
 def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose the questions and the output of the figures."""
     return _combine(data_options(), json_option(), limit_option(), embedder_option)(command)

@@ -36,6 +36,11 @@ class Question:
     asked_at: datetime | None = None
     answers: tuple[str, ...] = ()
 
+    @property
+    def has_ranking(self) -> bool:
+        """Whether its ranking can be measured: it is answerable, and its evidence is known."""
+        return self.is_answerable and bool(self.gold)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:

@@ -47,7 +47,7 @@ def ranked_questions(spaces: Sequence[QuerySpace]) -> Iterator[tuple[QuerySpace,
     """The questions that have a ranking, answerable and with evidence: each as its space and its number."""
     for space in spaces:
         for number, question in enumerate(space.case.questions):
-            if question.is_answerable and question.gold:
+            if question.has_ranking:
                 yield space, number
 
 

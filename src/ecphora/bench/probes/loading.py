@@ -1,13 +1,13 @@
 """Loads the lists and templates of probes, which are in a checkout and not in the installed package."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Protocol
 
 from ...errors import InvalidInput
-from .probe import Half, Kind, Probe
+from .probe import Half, Kind, Probe, spread
 
 CHECKOUT = Path(__file__).parents[4]
 PACKAGE = "ecphora_probes"
@@ -42,3 +42,20 @@ def load_maker(folder: Path | None = None) -> Maker:
     spec.loader.exec_module(module)
     maker: Maker = module.make_probes
     return maker
+
+
+def choose_probes(
+    maker: Maker,
+    kinds: Iterable[Kind],
+    half: Half,
+    *,
+    seed: int = 0,
+    worlds: int = 2,
+    limit: int | None = None,
+    fits: Callable[[Probe], bool] = lambda _probe: True,
+) -> list[Probe]:
+    """The probes of kinds that fit, at most ``limit`` of a kind, spread evenly over it."""
+    probes: list[Probe] = []
+    for kind in kinds:
+        probes += spread([probe for probe in maker([kind], half, seed=seed, worlds=worlds) if fits(probe)], limit)
+    return probes

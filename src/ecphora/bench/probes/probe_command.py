@@ -12,7 +12,6 @@ from ...model import Reading
 from ...text_format import count_noun
 from ..command_options import (
     NEW_FOLDER,
-    POSITIVE_INT,
     BenchOptions,
     embedder_option,
     json_option,
@@ -21,10 +20,11 @@ from ..command_options import (
     reading_options,
     reading_words,
     strategy_option,
+    worlds_option,
 )
-from .loading import load_maker
+from .loading import choose_probes, load_maker
 from .mcp_host import STRATEGY, can_host, run_hosted
-from .probe import Form, Half, Kind, Probe, spread
+from .probe import Form, Half, Kind, Probe
 from .probe_run import ProbeResult, count_steps, run
 from .probe_sets import write_sets
 from .probe_tables import Grouping, measure, misses, probe_table
@@ -61,14 +61,7 @@ LEGEND = (
 @click.option("--language", "languages", multiple=True, metavar="CODE", help="Language; may be repeated.")
 @limit_option("The most questions of a kind, spread evenly over it.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Everything is drawn from this number.")
-@click.option(
-    "--worlds",
-    "world_count",
-    type=POSITIVE_INT,
-    default=2,
-    show_default=True,
-    help="Worlds of a kind in each form, for days in each language.",
-)
+@worlds_option
 @strategy_option("Strategy to ask; may be repeated.  [default: fused and the baselines]")
 @click.option("--by", type=click.Choice([one.value for one in Grouping]), help="Divide each kind.")
 @reading_options
@@ -106,18 +99,15 @@ def probes_command(
     other memories and with questions that nothing answers. Made from lists and templates of a checkout.
     """
     kinds = [Kind(name) for name in dict.fromkeys(kind_names)] or list(Kind)
-    maker = load_maker(source)
-    probes: list[Probe] = []
-    for kind in kinds:
-        made = maker([kind], Half(half), seed=seed, worlds=world_count)
-        chosen = [
-            probe
-            for probe in made
-            if (not form_names or probe.form in form_names)
+
+    def fits(probe: Probe) -> bool:
+        return (
+            (not form_names or probe.form in form_names)
             and (not languages or probe.language in languages)
             and (not use_host or can_host(probe))
-        ]
-        probes += spread(chosen, limit)
+        )
+
+    probes = choose_probes(load_maker(source), kinds, Half(half), seed=seed, worlds=world_count, limit=limit, fits=fits)
     if not probes:
         raise click.UsageError("no probe is left; choose other kinds, forms or languages")
     if folder is not None:

@@ -17,7 +17,7 @@ def write_sets(probes: Sequence[Probe], folder: Path) -> dict[str, int]:
     """
     by_name: dict[str, list[Probe]] = {}
     for probe in probes:
-        by_name.setdefault(f"probes-{probe.kind}-{probe.half}", []).append(probe)
+        by_name.setdefault(set_name(probe), []).append(probe)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, some in by_name.items():
@@ -26,6 +26,11 @@ def write_sets(probes: Sequence[Probe], folder: Path) -> dict[str, int]:
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be written ({error}); choose another folder") from error
     return {name: len(some) for name, some in by_name.items()}
+
+
+def set_name(probe: Probe) -> str:
+    """The name of the set that a probe belongs to: its kind and half."""
+    return f"probes-{probe.kind}-{probe.half}"
 
 
 def _documents(probes: Sequence[Probe]) -> Iterator[Mapping[str, object]]:

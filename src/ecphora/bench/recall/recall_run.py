@@ -89,13 +89,18 @@ class IndexingTime:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The outcome of a set: its figures, its size, the time to index each memory, and the seconds of recalling."""
+    """The outcome of a set: its figures, its size, the time to index each memory, and the seconds of recalling.
+
+    ``results`` are those of every question by every strategy; for each strategy the questions have the same order. An
+    ablation keeps none.
+    """
 
     figures: tuple[Figure, ...]
     spaces: int
     episodes: int
     indexing_times: tuple[IndexingTime, ...]
     recall_seconds: float
+    results: tuple[RecallResult, ...] = ()
 
 
 @dataclass(slots=True)
@@ -173,7 +178,7 @@ def run(
                 name, strategy.name, ALL, Metric.INDEX_S, None, episodes, index_seconds, index_seconds, index_seconds
             )
         )
-    return RunOutcome(tuple(figures), len(cases), episodes, tuple(indexing), recalling)
+    return RunOutcome(tuple(figures), len(cases), episodes, tuple(indexing), recalling, tuple(answers))
 
 
 @contextmanager
@@ -274,7 +279,7 @@ def measure(dataset: str, results: Sequence[RecallResult], embedding_ms: Numbers
     if not results:
         return []
     strategy = results[0].strategy
-    gold = [answer for answer in results if answer.question.is_answerable and answer.question.gold]
+    gold = [answer for answer in results if answer.question.has_ranking]
     figures: list[Figure] = []
     for category in (ANSWERABLE, *dict.fromkeys(answer.question.category for answer in gold)):
         some = [answer for answer in gold if category in (ANSWERABLE, answer.question.category)]
