@@ -150,5 +150,5 @@ def test_set_without_a_ranking_alone_is_an_error(ahead: Any, data: Path) -> None
 
 
 @pytest.mark.parametrize("words", [(), ("--set", "mill"), ("--json", "-")])
-def test_nothing_to_measure_is_a_usage_error(ahead: Any, words: tuple[str, ...]) -> None:
+def test_run_without_anything_to_measure_is_a_usage_error(ahead: Any, words: tuple[str, ...]) -> None:
     assert invoke(ahead, *words).exit_code == 2
