@@ -10,7 +10,6 @@ import numpy as np
 from .cancellation import check_cancellation
 from .errors import LLMError, ReaderUnavailable
 from .graph import Graph
-from .language.argument_roles import role_agreement
 from .model import Mask, Node, Query, Rows, Scores
 from .ports import (
     ActivateCandidates,
@@ -104,11 +103,9 @@ class CandidateReading:
         self.seconds += self.clock() - started
         return found
 
-    def role_agreements(self, rows: Rows, /) -> Scores:
-        """Return how the roles of the question's names fit those in each row that was read, -1 to 1."""
-        question = self.query.search_text
-        passages = (self._passages_read[row] for row in rows.tolist())
-        return np.array([role_agreement(question, one.text, one.speaker) for one in passages], np.float32)
+    def passages(self, rows: Rows, /) -> list[Passage]:
+        """Return the passages of rows that were read, in their order."""
+        return [self._passages_read[row] for row in rows.tolist()]
 
     @property
     def _asked_on(self) -> date:

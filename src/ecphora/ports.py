@@ -408,11 +408,8 @@ class RowReader(Protocol):
         """
         ...
 
-    def role_agreements(self, rows: Rows, /) -> Scores:
-        """How the roles of the question's names fit those in rows that were read, -1 to 1, shape ``(len(rows),)``.
-
-        1 if who does something and to whom is as in the question, -1 if it is reversed, 0 if nothing can be said.
-        """
+    def passages(self, rows: Rows, /) -> "Sequence[Passage]":
+        """The passages of rows that were read, in their order."""
         ...
 
 

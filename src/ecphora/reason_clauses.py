@@ -22,7 +22,8 @@ from .language.terms import extract_terms, hash_terms, shared_terms
 from .model import Kind, MediaKind, Query
 from .ranking import Comparison
 from .stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
-from .stages.fused.reading import READING, ROLE_AGREEMENT, SECOND_READING
+from .stages.fused.reading import READING, SECOND_READING
+from .stages.fused.statement_features import ROLE_AGREEMENT
 from .stages.retrieval import temporal, validity
 from .stages.retrieval.media_search import MEDIA
 from .stages.retrieval.term_coverage import WINDOW_SIZE

@@ -6,24 +6,9 @@ This file is over 400 lines because it is a table of words, with no logic.
 import re
 
 from ..lazy_pattern import lazy_pattern
+from .word_patterns import any_of
 
-_GAP = r"(?:\w+[\s,]+){0,6}?"
-"""Replaces ``<TO>`` in a pattern: up to six words."""
-
-
-def _compile_any(patterns: str) -> re.Pattern[str]:
-    """Compile alternatives, separated by " ; " or line ends, each at word boundaries.
-
-    A line that ends with "|" continues on the next one. An apostrophe matches every kind of apostrophe, ``<TO>`` up to
-    six words.
-    """
-    joined_lines = re.sub(r"\|\n\s*", "|", patterns.strip())
-    alternatives = [alternative for line in joined_lines.splitlines() for alternative in line.strip().split(" ; ")]
-    joined = "|".join(alternatives).replace("'", "['’]").replace("<TO>", _GAP)
-    return lazy_pattern(rf"(?<![\w’'-])(?:{joined})(?![\w])", re.IGNORECASE)
-
-
-CHANGE = _compile_any(
+CHANGE = any_of(
     r"""
     moved? (?:in(?:to)?|to|out|back|over|house|up|forward|home) ; moved ; moving (?:to|out|in) ; relocat\w+
     settled in\w* ; switch(?:ed|ing) (?:to|from|over|jobs|majors|banks|gyms|teams|\w+ (?:to|for)) ; switched
@@ -51,14 +36,14 @@ CHANGE = _compile_any(
 )
 """Something has changed."""
 
-CURRENT = _compile_any(
+CURRENT = any_of(
     r"""
     now ; nowadays ; these days ; currently ; at the moment ; this (?:term|semester|season)
     """
 )
 """Something holds now; it may have been different before."""
 
-END = _compile_any(
+END = any_of(
     r"""
     no longer ; not (?:\w+ )*any ?more ; n't (?:[\w'-]+ ){0,8}?any ?(?:more|longer)
     any ?more(?=[.,;!?)]|$| (?:and|but|so|since|now)\b) ; quit ; quitting ; stopped ; gave up ; given up
@@ -79,7 +64,7 @@ END = _compile_any(
 )
 """Something no longer holds."""
 
-RESUMPTION = _compile_any(
+RESUMPTION = any_of(
     r"""
     (?:\w+ing|started|begun|began|taken up|took up|back|takes?|eats?|drinks?|smokes?|runs?|plays?|works?|drives?|
         can|open) <TO>again
@@ -92,7 +77,7 @@ RESUMPTION = _compile_any(
 )
 """Something that had ended, or had never been, holds now."""
 
-CORRECTION = _compile_any(
+CORRECTION = any_of(
     r"""
     (?:that|this|it) was (?:\w+ )?(?:wrong|a mistake|a typo|incorrect|not right|off)
     that's (?:\w+ )?(?:wrong|not right|incorrect) ; i was (?:\w+ )?(?:wrong|mistaken|mixed up|off)
@@ -116,7 +101,7 @@ CORRECTION = _compile_any(
 )
 """An earlier statement was wrong."""
 
-PARTIAL_CHANGE = _compile_any(
+PARTIAL_CHANGE = any_of(
     r"""
     still (?:\S+\s+){1,7}?(?:but|just|only|except|though|at|on)\b
     same (?:day|time|place|room|deal|price|date|spot|venue|team|company|gym|hours?|\w+),? (?:but|just|only|except)
@@ -132,7 +117,7 @@ PARTIAL_CHANGE = _compile_any(
 )
 """An earlier statement holds except for a part."""
 
-NEUTRAL = _compile_any(
+NEUTRAL = any_of(
     r"""
     not sure ; don't know ; can't wait ; don't worry ; not only ; won't let ; (?:can't|couldn't) believe
     don't (?:think|forget|get me wrong) ; can't (?:help|stop|thank) ; not just ; no worries
@@ -140,7 +125,7 @@ NEUTRAL = _compile_any(
 )
 """Negations in form that deny nothing."""
 
-NEGATION = _compile_any(
+NEGATION = any_of(
     r"""
     (?:do|does|is|are|am|can|was|were|did|has|have|won|could)(?:n't| not) ; cannot ; never ; i'm not
     (?:he|she|they|it|we)'(?:s|re) not ; not (?:a|an|on|in|taking|doing|eating|drinking|into)
@@ -149,7 +134,7 @@ NEGATION = _compile_any(
 )
 """Something is not so."""
 
-START = _compile_any(
+START = any_of(
     r"""
     (?:since|as of|from|starting|beginning|effective)(?: on| in| from)? (?:the )?(?:last|this|next|yesterday|today|
         tomorrow|\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*
@@ -157,14 +142,14 @@ START = _compile_any(
 )
 """The start of a state: before, it was different."""
 
-NO_CHANGE = _compile_any(
+NO_CHANGE = any_of(
     r"""
     same \w+ ; only (?:change|thing|difference) ; as before ; unchanged
     """
 )
 """Something stays the same."""
 
-SUBSTITUTION = _compile_any(
+SUBSTITUTION = any_of(
     r"""
     switched ; swapped ; chang(?:ed|ing) ; replaced ; moved ; (?:gone|went) over ; shifted ; migrated
     taken up with ; now
@@ -178,7 +163,7 @@ NEVER_CLAUSE = lazy_pattern(
 )
 """A clause that says what has never been."""
 
-NEVER = _compile_any(
+NEVER = any_of(
     r"""
     (?:i|we)(?:'ve| have)? never(?: actually| really| once| even)? \w+ ; (?:i|we) have not (?:\w+ )?ever
     (?:i|we) haven't (?:\w+ )?ever
@@ -186,7 +171,7 @@ NEVER = _compile_any(
 )
 """Something has never been so: a contradiction of a statement that it has, not a change."""
 
-NON_OCCURRENCE = _compile_any(
+NON_OCCURRENCE = any_of(
     r"""
     (?:haven't|hasn't|didn't|don't|doesn't|won't|isn't|aren't|not|wasn't|never|hadn't|have not|has not|
         did not) (?:\w+ ){0,3}?(?:moved?|moving|switch\w*|chang\w+|quit|stop(?:ped|ping)?|replac\w+|cancel\w*|sold|
@@ -197,7 +182,7 @@ NON_OCCURRENCE = _compile_any(
 )
 """A change that did not happen."""
 
-HYPOTHESIS = _compile_any(
+HYPOTHESIS = any_of(
     r"""
     (?:even|only|but|and|what|as) if ; if (?:i|we|he|she|they) \w+ed ; ^if
     (?:might|may|could|would|should|'d) (?:\w+ ){0,2}?(?:move|switch|change|quit|stop|sell|replace|upgrade|cancel|
@@ -222,7 +207,7 @@ QUESTION = lazy_pattern(
 )
 """A question, which states nothing."""
 
-ADDITION = _compile_any(
+ADDITION = any_of(
     r"""
     also ; another ; as well ; too ; in addition ; besides ; on top of ; second ; one more ; both ; additional
     alongside ; on the side ; plus
@@ -230,7 +215,7 @@ ADDITION = _compile_any(
 )
 """Something is added to what was there before."""
 
-NO_STATE_CHANGE = _compile_any(
+NO_STATE_CHANGE = any_of(
     r"""
     visit(?:ed|ing|s)? ; trip ; weekend in ; holiday ; vacation ; passing through ; flew to ; touring
     moved to tears ; moved by ; deeply moved ; so moved ; moved me ; changed my mind
@@ -242,7 +227,7 @@ NO_STATE_CHANGE = _compile_any(
 )
 """Expressions with a verb of change that change no state."""
 
-EVENT_VERB = _compile_any(
+EVENT_VERB = any_of(
     r"""
     ran ; walked ; spent ; ate ; paid ; watched ; cooked ; baked ; slept ; scored ; hiked ; cycled ; biked ; swam
     drove ; bought ; read ; finished ; caught ; made ; saw ; met ; wrote ; did ; played ; went
@@ -250,7 +235,7 @@ EVENT_VERB = _compile_any(
 )
 """Verbs of single events, which are not states that another could replace."""
 
-PAST_STATE = _compile_any(
+PAST_STATE = any_of(
     r"""
     was ; were ; had ; did ; went ; spent ; stayed ; lived ; used to ; (?:have|has|'ve|'s) been ; before \w+
     back (?:then|when) ; years ago ; as a (?:kid|child|student|teenager) ; when (?:i|she|he|we|they) w\w+ ; once
@@ -326,7 +311,7 @@ _ATTRIBUTE_PATTERNS = {
             the office|school)
     """,
 }
-ATTRIBUTE_PATTERNS = {name: _compile_any(patterns) for name, patterns in _ATTRIBUTE_PATTERNS.items()}
+ATTRIBUTE_PATTERNS = {name: any_of(patterns) for name, patterns in _ATTRIBUTE_PATTERNS.items()}
 """Single-valued attributes of a person, and the patterns that indicate them."""
 
 ATTRIBUTE_STEMS = {

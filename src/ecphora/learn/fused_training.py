@@ -20,6 +20,7 @@ from ..stages.fused.features import STATEMENT_GROUPS, feature_names_by_group
 from ..stages.fused.newer_answers import OLDER_ANSWER, SERIES_END
 from ..stages.fused.ranker import Ranker
 from ..stages.fused.reading import READING_FEATURES
+from ..stages.fused.statement_features import FORMER_STATE, MISSING_NAMES, NOT_A_FACT
 from ..stages.retrieval.linear import LinearModel
 from .regression import ChoiceSet, Numbers, fit_signed_choice, fit_signed_logistic
 
@@ -32,6 +33,9 @@ NEGATIVE_FEATURES = frozenset(
         "other identifier",
         OLDER_ANSWER,
         SERIES_END,
+        MISSING_NAMES,
+        NOT_A_FACT,
+        FORMER_STATE,
     }
 )
 """Features whose weight cannot be positive."""

@@ -27,10 +27,11 @@ from .newer_answers import (
 )
 from .ranker import RankedPool, Ranker
 from .recency_preference import RecencyPreference, recency_preference_by_words
+from .statement_features import STATEMENT_FEATURES, may_answer, statement_features
 
-READING, SECOND_READING, ROLE_AGREEMENT = "reading", "second reading", "role agreement"
-"""The features of the first reading, of what the second one says more, and of who did what to whom."""
-READING_FEATURES = (READING, SECOND_READING, ROLE_AGREEMENT, NEWER_ANSWER, OLDER_ANSWER, SERIES_END)
+READING, SECOND_READING = "reading", "second reading"
+"""The features of the first reading, and of what the second one says more."""
+READING_FEATURES = (READING, SECOND_READING, NEWER_ANSWER, OLDER_ANSWER, SERIES_END, *STATEMENT_FEATURES)
 """The features of candidates that were read; 0 for all others."""
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
@@ -99,13 +100,12 @@ class ReadingPolicy(ShortRepr):
         again = reread_places(ranker.score(read_once).log_odds[indices], self.max_reread)
         second = first.copy()
         second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
+        preference = self.preference(pool.query)
+        statements = statement_features(pool.query, read.passages(pool.rows[indices]), preference)
+        answers = np.where(may_answer(statements), second, -MAX_LOG_ODDS)
         pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices])
-        newer = newer_answer_features(pairs, second, self.preference(pool.query), asked_end(pool.query.text))
-        roles = read.role_agreements(pool.rows[indices])
-        roles = roles if (roles < 0).any() else np.zeros_like(roles)  # nothing is reversed: roles tell nothing apart
-        return with_features(
-            read_once, indices, {SECOND_READING: second - first, ROLE_AGREEMENT: roles, **newer}, second
-        )
+        newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))
+        return with_features(read_once, indices, {SECOND_READING: second - first, **newer, **statements}, answers)
 
     def _is_clear(self, log_odds: Scores, confidence: float) -> bool:
         """Whether the ranking is clear; ``log_odds`` are those of the candidates, best first."""

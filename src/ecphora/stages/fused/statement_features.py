@@ -1,0 +1,52 @@
+"""Features of what the best candidates state: who did what to whom, about whom, and whether it is stated as a fact."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...language.argument_roles import role_agreement
+from ...language.factuality import asks_for_facts, factuality
+from ...language.statement_subject import name_coverage, subject_agreement
+from ...model import Mask, Query, Scores
+from ...ports import Passage
+
+ROLE_AGREEMENT, SUBJECT_AGREEMENT, MISSING_NAMES = "role agreement", "subject agreement", "missing names"
+NOT_A_FACT, FORMER_STATE = "not a fact", "former state"
+STATEMENT_FEATURES = (ROLE_AGREEMENT, SUBJECT_AGREEMENT, MISSING_NAMES, NOT_A_FACT, FORMER_STATE)
+"""The features of candidates whose text was read; 0 for all others."""
+
+
+def statement_features(query: Query, passages: Sequence[Passage], preference: float) -> dict[str, Scores]:
+    """The features of ``n`` candidates, each of shape ``(n,)``.
+
+    ``role agreement`` is 1 if who does what to whom is as in the question, -1 if it is reversed; it counts if it is
+    reversed in one. ``subject agreement`` is 1 if a candidate is about the person whom the question asks about, -1 if
+    it is about others; it counts if one is about others. ``missing names`` is the part of the question's names that a
+    candidate does not mention, if another one mentions one. ``not a fact`` is 1 for what is supposed, advised or
+    reported, unless the question may ask for that. ``former state`` is ``preference`` for a state that is over: 1 if
+    the newest of several answers is meant, -1 if an older one.
+    """
+    question = query.search_text
+    roles = [role_agreement(question, one.text, one.speaker) for one in passages]
+    subjects = [subject_agreement(query.text, one.text, one.speaker) for one in passages]
+    covered = [name_coverage(question, one.text, one.speaker) for one in passages]
+    meant = [factuality(one.text) for one in passages]
+    wants_facts = asks_for_facts(query.text)
+    features = {
+        ROLE_AGREEMENT: roles if min(roles, default=0) < 0 else np.zeros(len(roles)),
+        SUBJECT_AGREEMENT: subjects if min(subjects, default=0) < 0 else np.zeros(len(subjects)),
+        MISSING_NAMES: 1 - np.array(covered) if any(covered) else np.zeros(len(covered)),
+        NOT_A_FACT: [wants_facts and (one.is_supposed or one.is_advice or one.is_reported) for one in meant],
+        FORMER_STATE: preference * np.array([one.is_former for one in meant]),
+    }
+    return {name: np.array(values, np.float32) for name, values in features.items()}
+
+
+def may_answer(features: Mapping[str, Scores]) -> Mask:
+    """Which candidates state, as a fact of now, something of the person whom a question asks about."""
+    return (
+        (features[ROLE_AGREEMENT] >= 0)
+        & (features[SUBJECT_AGREEMENT] >= 0)
+        & (features[NOT_A_FACT] == 0)
+        & (features[FORMER_STATE] <= 0)
+    )
