@@ -10,6 +10,9 @@ from ....model import Mask, Scores
 from ...retrieval.fusion import NormalizedScores
 from ..candidate_pool import CandidatePool
 
+SHORT_QUESTION, LONG_QUESTION = 8, 60
+"""The distinct terms of a question up to which shared words do not count by themselves, and from which they count
+fully: the vector of a whole dialogue says little, its rare words say much."""
 LOWEST, HIGHEST = -3.0, 8.0
 """The range of the deviations: a single close text of many can have a hundred."""
 
@@ -19,13 +22,15 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
 
     ``English similarity`` is that of the English vectors, 0 for a row without one; ``similarity`` that of the scope's
     embedder, 0 for a row with an English similarity. BM25 stands in where the embedder does not read the question, and
-    for a row without a vector.
+    for a row without a vector. ``bm25 of long question`` is the z-score of BM25, times how long the question is, from
+    0 for ``SHORT_QUESTION`` terms to 1 for ``LONG_QUESTION``.
     """
     first_stage, rows = pool.first_stage, pool.rows
     is_english = _has_english_similarity(pool)
     lexical = _deviations(first_stage.bm25, pool)
     covered = np.float32(pool.query.embedder_coverage) * (pool.graph.vector_positions[rows] >= 0)
-    features = {}
+    length = (len(pool.term_coverage.idf) - SHORT_QUESTION) / (LONG_QUESTION - SHORT_QUESTION)
+    features = {"bm25 of long question": np.clip(length, 0, 1) * np.minimum(first_stage.bm25.zscore(rows), HIGHEST)}
     for name, english, scope in (
         ("", first_stage.english_cosine, first_stage.cosine),
         (" with previous turn", first_stage.english_cosine_with_previous, first_stage.cosine_with_previous),
