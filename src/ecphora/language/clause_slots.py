@@ -1,11 +1,11 @@
 """Finds the place of each name beside a verb or a noun of relation: before it, after it, after which preposition."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .clause_grammar import Grammar
 from .clause_units import Unit, UnitKind
-from .role_lexicon import Party, Slot
+from .role_frames import Slot
 
 
 class SlotName(NamedTuple):
@@ -27,12 +27,12 @@ _MAX_RIGHT = 14
 _OBJECT_REACH, _PREPOSITION_REACH = 4, 3
 """The most words from a verb to its object, and from a preposition to its name."""
 _MAX_APPOSITION = 7
+_LOOSE = frozenset("after at in into on around about with con com avec en em dans sur sobre chez".split())  # noqa: SIM905
+"""Prepositions that belong to the verb only right after it."""
 _CONJUNCTIONS = frozenset("and or & und oder y e et ou".split())  # noqa: SIM905
 _ADVERB_ENDINGS = ("ly", "mente")
 _RELATIVE_OBJECTS = frozenset(("whom", "that", "who"))
 _RELATIVE_SUBJECTS = frozenset(("who", "that", "qui", "que", "quien"))
-_LINKS = frozenset("is are was were am be been being became become remains".split())  # noqa: SIM905
-_LINK_WORDS = _LINKS | {"not", "still", "now", "also", "has"}
 
 
 def slots(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows: bool = False) -> Slots:
@@ -41,7 +41,7 @@ def slots(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows
     ``subject_follows`` is for questions whose subject, a name without preposition, follows the verb.
     """
     subject_end, is_passive, objects = _before_verb(units, verb, grammar)
-    right, prepositions, agents = _right_names(units, verb, grammar)
+    right, prepositions, agents = right_names(units, verb, grammar)
     is_passive = is_passive or (bool(agents) and verb + 1 < len(units) and units[verb + 1].word in grammar.by)
     if subject_follows and subject_end < 0:
         right = [SlotName(Slot.SUBJECT if name.slot is Slot.OBJECT else name.slot, name.number) for name in right]
@@ -128,14 +128,16 @@ def _subjects(units: Sequence[Unit], end: int, grammar: Grammar) -> tuple[list[i
     return found, None
 
 
-def _right_names(
-    units: Sequence[Unit], verb: int, grammar: Grammar
+def right_names(
+    units: Sequence[Unit], verb: int, grammar: Grammar, current: Slot | None = Slot.OBJECT
 ) -> tuple[list[SlotName], frozenset[Slot], list[int | None]]:
-    """The names after a verb in their slots, the slots whose preposition is there, and the names after "by"."""
+    """The names after a verb in their slots, the slots whose preposition is there, and the names after "by".
+
+    ``current`` is the slot of a name without preposition, None for a noun, which has no object.
+    """
     found: list[SlotName] = []
     agents: list[int | None] = []
     prepositions: set[Slot] = set()
-    current: Slot | None = Slot.OBJECT
     is_by, words, has_object = False, 0, False
     for at in range(verb + 1, _clause_end(units, verb, grammar)):
         unit = units[at]
@@ -145,8 +147,9 @@ def _right_names(
             if unit.word in grammar.by or is_preposition:
                 is_by, words = not is_preposition, 0
                 slot = grammar.prepositions.get(unit.word)
-                current = None if slot is Slot.OTHER and at > verb + 1 else slot
-                prepositions.update({slot} if slot is not None else ())
+                current = None if slot is Slot.OTHER and at > verb + 1 and units[at].word in _LOOSE else slot
+                if slot is not None and not _is_price(units, at):
+                    prepositions.add(slot)
             continue
         # "My daughter" is not the speaker; what is far from the verb or the preposition is not its own.
         is_own = unit.is_possessive and unit.kind is UnitKind.PRONOUN
@@ -159,10 +162,17 @@ def _right_names(
                 found.append(SlotName(Slot.POSSESSOR, unit.number))
             elif not has_object or units[at - 1].word in _CONJUNCTIONS:
                 found.append(SlotName(Slot.OBJECT, unit.number))
+                if units[at - 1].word not in grammar.articles:
+                    prepositions.add(Slot.OBJECT)
             has_object = True
         elif current is not None and (not unit.is_possessive or current is Slot.POSSESSOR):
             found.append(SlotName(current, unit.number))
     return found, frozenset(prepositions), agents
+
+
+def _is_price(units: Sequence[Unit], preposition: int) -> bool:
+    """Whether a number follows a preposition: what is bought for 20 euros is for nobody."""
+    return preposition + 1 < len(units) and units[preposition + 1].word.isdigit()
 
 
 def _reach(slot: Slot | None) -> int:
@@ -211,7 +221,7 @@ def german_slots(units: Sequence[Unit], verb: int, grammar: Grammar) -> Slots:
             if before in grammar.by and is_passive:
                 slot = Slot.SUBJECT
             prepositions.add(slot)
-            if unit.is_person and slot is not Slot.OTHER:
+            if unit.is_person and slot is not Slot.NONE:
                 names.append(SlotName(slot, unit.number))
         elif unit.is_person and before not in grammar.articles and not before.isdigit():
             bare.append(unit)
@@ -233,48 +243,3 @@ def _german_clause(units: Sequence[Unit], verb: int, grammar: Grammar) -> tuple[
     while end < len(units) and units[end].kind is not UnitKind.MARK and units[end].word not in grammar.breaks:
         end += 1
     return start, end
-
-
-def noun_parties(units: Sequence[Unit], noun: int, party: Party) -> Iterator[tuple[int, Party]]:
-    """The asked names beside an English noun of relation: who is it, and whose.
-
-    "Jonas is Mira's boss", "Mira's boss is Jonas", "the boss of Mira is Jonas", "Jonas, the boss of Mira".
-    """
-    start = noun - 1
-    while start >= 0 and units[start].kind is UnitKind.WORD and noun - start <= 2 and not _is_bound(units[start]):
-        start -= 1
-    if start >= 0 and units[start].is_possessive:
-        owner, before, end = units[start], start - 1, noun + 1
-    elif noun + 2 < len(units) and units[noun + 1].word in ("of", "to"):
-        has_article = start >= 0 and units[start].word in ("the", "a", "an")
-        owner, before, end = units[noun + 2], start - 1 if has_article else start, noun + 3
-    else:
-        return
-    if owner.kind not in (UnitKind.NAME, UnitKind.PRONOUN):
-        return
-    if owner.number is not None:
-        yield owner.number, Party(-party)
-    holder = _linked_before(units, before) or _linked_after(units, end)
-    if holder is not None and holder.number is not None:
-        yield holder.number, party
-
-
-def _linked_before(units: Sequence[Unit], at: int) -> Unit | None:
-    """The person before "is" or a comma at an index."""
-    if at < 1 or not (units[at].word in _LINKS or units[at].word == ","):
-        return None
-    at -= 1
-    while at > 0 and units[at].word in _LINK_WORDS:
-        at -= 1
-    return units[at] if units[at].is_person else None
-
-
-def _linked_after(units: Sequence[Unit], at: int) -> Unit | None:
-    """The person after "is", a comma or "called" at an index, or there."""
-    while at < len(units) and (units[at].word in _LINKS or units[at].word in (",", "called", "named", ":")):
-        at += 1
-    return units[at] if at < len(units) and units[at].is_person else None
-
-
-def _is_bound(unit: Unit) -> bool:
-    return unit.word in _LINKS or unit.word in ("the", "a", "an", "of", "and")

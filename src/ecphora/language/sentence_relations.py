@@ -1,0 +1,192 @@
+"""The relations that a sentence states, and the parties that it gives to the numbered names in each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from .clause_grammar import Grammar
+from .clause_slots import Slots, german_slots, slots
+from .clause_units import Unit, UnitKind
+from .european_languages import European
+from .noun_roles import event_parties, person_parties
+from .role_frames import GIVE, Party, Slot
+from .role_lexicon import EQUAL_RELATIONS, MONEY, Sense, event_nouns, known_senses, light_frame, person_noun, senses
+from .verb_forms import may_be_participle
+
+Parties = Mapping[int, Party]
+"""The party of each name, by its number."""
+
+_RID = Unit("rid")
+"""After "get", a word that turns it around: who gets rid of something receives nothing."""
+_NEGATIONS = frozenset(
+    "not never no without neither nor nicht nie kein keine keinen keinem nunca jamás pas jamais não nem".split()  # noqa: SIM905
+)
+_SPANISH_NEGATION = "no"
+_BEFORE_NEGATED, _AFTER_NEGATED = 4, 2
+"""The most units from a negation to the word that it negates."""
+_OBLIGATIONS = frozenset("has have needs need had got tiene tem".split())  # noqa: SIM905
+_MUST = frozenset("must should muss doit debe".split())  # noqa: SIM905
+_TO = frozenset(("to", "que", "de"))
+_WORDS_BESIDE = 8
+"""The most units from a verb to a word with which it has another sense."""
+_NOUN_SIGNS = frozenset("of with for after about no any another several two three first last next".split())  # noqa: SIM905
+
+
+class Relation(NamedTuple):
+    """A relation that a sentence states; ``is_inferred`` says that a party follows only from that of the other name.
+
+    ``is_transfer`` says that something passes from the agent to the patient.
+    """
+
+    name: str
+    parties: Parties
+    is_transfer: bool = False
+    is_inferred: bool = False
+
+
+def relations(sentence: Sequence[Unit], grammar: Grammar) -> Iterator[Relation]:
+    """The relations that a sentence states, for each verb and each noun of relation in it."""
+    carried = _carried(sentence, grammar)
+    people = frozenset(unit.number for unit in sentence if unit.number is not None)
+    is_note = True
+    for place, unit in enumerate(sentence):
+        if unit.kind is not UnitKind.WORD or _is_negated(sentence, place, grammar):
+            continue
+        if not _is_surely_noun(sentence, place, grammar):
+            is_note = is_note and unit.word not in grammar.auxiliaries and not known_senses(unit.word, grammar.language)
+            for relation in _verb_relations(sentence, place, grammar, carried):
+                yield _with_other(relation, people, grammar, Party.AGENT)
+        for relation in noun_relations(sentence, place, grammar):
+            yield _with_other(relation, people, grammar, None)
+    if is_note:
+        yield from _note_relations(sentence, grammar)
+
+
+def _with_other(relation: Relation, people: frozenset[int], grammar: Grammar, party: Party | None) -> Relation:
+    """A relation in which the only other person of a sentence has the other party, if that of one is found.
+
+    With ``party``, only if the one found has it.
+    """
+    if len(people) != 2 or len(relation.parties) != 1 or not grammar.joins_names or relation.name in EQUAL_RELATIONS:
+        return relation
+    ((number, found),) = relation.parties.items()
+    if number not in people or (party is not None and found is not party):
+        return relation
+    (other,) = people - {number}
+    return relation._replace(parties={number: found, other: Party(-found)}, is_inferred=True)
+
+
+def _note_relations(sentence: Sequence[Unit], grammar: Grammar) -> Iterator[Relation]:
+    """What a note without a verb says: "20 euros from Jonas to Mira", "For Mira, from Jonas: a scarf"."""
+    parties: dict[int, Party] = {}
+    for before, unit in pairwise(sentence):
+        slot = grammar.prepositions.get(before.word)
+        if unit.number is not None and slot in (Slot.FROM, Slot.TO, Slot.FOR):
+            parties.setdefault(unit.number, Party.AGENT if slot is Slot.FROM else Party.PATIENT)
+    if len(set(parties.values())) == 2:
+        yield Relation("give", parties, is_transfer=True, is_inferred=True)
+        if any(unit.word in MONEY for unit in sentence):
+            yield Relation("pay", parties, is_inferred=True)
+            yield Relation("lend", {number: Party(-party) for number, party in parties.items()}, is_inferred=True)
+
+
+def _carried(sentence: Sequence[Unit], grammar: Grammar) -> frozenset[str]:
+    """The relations of the nouns in a sentence, which a verb such as "give" only carries."""
+    return frozenset(
+        sense.relation for unit in sentence if unit.kind is UnitKind.WORD
+        for sense in event_nouns(unit.word, grammar.language)
+    )  # fmt: skip
+
+
+def _verb_relations(
+    sentence: Sequence[Unit], place: int, grammar: Grammar, carried: frozenset[str]
+) -> Iterator[Relation]:
+    language = grammar.language
+    candidates = senses(sentence[place].word, language)
+    if not candidates or sentence[place + 1 : place + 2] == [_RID]:
+        return
+    places = verb_places(sentence, place, grammar)
+    found = fitting_senses(candidates, places, words_beside(sentence, place, grammar))
+    is_carrier = bool(carried) and light_frame(sentence[place].word, language) is not None
+    for sense in found:
+        if is_carrier and sense.relation == "give" and sense.relation not in carried:
+            continue
+        parties = parties_of(sense, places)
+        if sense.relation in ("give", "pay") and sense.frame is GIVE and is_obligation(sentence, place):
+            yield Relation("lend", {number: Party(-party) for number, party in parties.items()})
+        yield Relation(sense.relation, parties, sense.is_transfer)
+
+
+def noun_relations(sentence: Sequence[Unit], place: int, grammar: Grammar) -> Iterator[Relation]:
+    """The relations of the noun at an index, if it is one."""
+    word, language = sentence[place].word, grammar.language
+    person = person_noun(word, language)
+    if person is not None:
+        yield Relation(person[0], dict(person_parties(sentence, place, person[1], grammar)))
+    for sense in event_nouns(word, language):
+        parties = event_parties(sentence, place, sense.frame, grammar, is_german=language is European.GERMAN)
+        yield Relation(sense.relation, parties, sense.is_transfer)
+
+
+def verb_places(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows: bool = False) -> Slots:
+    """The names beside the verb at an index, in their slots."""
+    if grammar.language is European.GERMAN:
+        return german_slots(units, verb, grammar)
+    return slots(units, verb, grammar, subject_follows=subject_follows)
+
+
+def words_beside(units: Sequence[Unit], verb: int, grammar: Grammar) -> frozenset[str]:
+    """The words near a verb with which it may have another sense, and "$" for one of money."""
+    start = max(0, verb - _WORDS_BESIDE) if grammar.language is European.GERMAN else verb + 1
+    words = frozenset(unit.word for unit in units[start : verb + 1 + _WORDS_BESIDE])
+    return words if words.isdisjoint(MONEY) else words | {"$"}
+
+
+def fitting_senses(candidates: Sequence[Sense], places: Slots, words: frozenset[str]) -> list[Sense]:
+    """The senses that a verb has among these names and words; those with a condition come before the others."""
+    narrow = [
+        sense
+        for sense in candidates
+        if (sense.slot is not None or sense.word)
+        and (sense.slot is None or sense.slot in places.prepositions)
+        and (not sense.word or sense.word in words)
+    ]
+    if any(sense.word != "$" for sense in narrow):
+        return narrow
+    return narrow + [sense for sense in candidates if sense.slot is None and not sense.word]
+
+
+def parties_of(sense: Sense, places: Slots) -> dict[int, Party]:
+    """The parties of the names in the slots of a verb."""
+    return {number: sense.frame[slot] for slot, number in places.names if number is not None and slot in sense.frame}
+
+
+def is_obligation(sentence: Sequence[Unit], verb: int) -> bool:
+    """Whether somebody has to give what the verb says: who has to pay owes."""
+    before = [unit.word for unit in sentence[max(0, verb - 3) : verb]]
+    return not _MUST.isdisjoint(before) or (not _TO.isdisjoint(before) and not _OBLIGATIONS.isdisjoint(before))
+
+
+def _is_negated(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bool:
+    before = {unit.word for unit in sentence[max(0, place - _BEFORE_NEGATED) : place]}
+    if not _NEGATIONS.isdisjoint(before):
+        return True
+    if grammar.language is European.ENGLISH:
+        return False
+    after = {unit.word for unit in sentence[place + 1 : place + 1 + _AFTER_NEGATED]}
+    return not (_NEGATIONS - {_SPANISH_NEGATION}).isdisjoint(after)
+
+
+def _is_surely_noun(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bool:
+    """Whether an English word that may be a verb is a noun here: "a call", "Mira's visit", "got help"."""
+    word = sentence[place].word
+    if grammar.language is not European.ENGLISH or not event_nouns(word, European.ENGLISH) or may_be_participle(word):
+        return False
+    if place == 0:
+        return len(sentence) > 1 and sentence[1].word in grammar.prepositions
+    before = sentence[place - 1]
+    if before.is_possessive or before.word in grammar.articles or before.word in _NOUN_SIGNS:
+        return True
+    if before.kind is UnitKind.WORD and before.word not in grammar.between and before.word not in ("to", "and"):
+        return True  # "a phone call"
+    return before.kind is UnitKind.WORD and light_frame(before.word, European.ENGLISH) is not None
