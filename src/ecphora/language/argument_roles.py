@@ -11,7 +11,7 @@ from .clause_grammar import GRAMMARS, Grammar
 from .clause_units import USER, Unit, UnitKind, sentences, split_units
 from .clauses import SENTENCE_BREAK
 from .question_roles import RoleQuestion, role_question
-from .role_lexicon import event_nouns, person_noun, senses
+from .role_lexicon import event_nouns, person_nouns, senses
 from .roles import Role, role_of
 from .sentence_relations import Parties, relations
 
@@ -73,8 +73,7 @@ def _has_relation(text: str, asked: RoleQuestion) -> bool:
                 return True
             if sense.relation in ("give", "pay") and "lend" in asked.parties:
                 return True
-        person = person_noun(word, language)
-        if person is not None and person[0] in asked.parties:
+        if any(relation in asked.parties for relation, _ in person_nouns(word, language)):
             return True
     return "→" in text or "->" in text or "from" in text
 

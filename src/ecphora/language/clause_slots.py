@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from .clause_grammar import Grammar
 from .clause_units import Unit, UnitKind
+from .european_languages import European
 from .role_frames import Slot
 
 
@@ -27,8 +28,10 @@ _MAX_RIGHT = 14
 _OBJECT_REACH, _PREPOSITION_REACH = 4, 3
 """The most words from a verb to its object, and from a preposition to its name."""
 _MAX_APPOSITION = 7
+_PARTICLES = frozenset("up out in over off down back away along".split())  # noqa: SIM905
 _LOOSE = frozenset("after at in into on around about with con com avec en em dans sur sobre chez".split())  # noqa: SIM905
 """Prepositions that belong to the verb only right after it."""
+_CAUSATIVES = frozenset(("had", "has", "have", "got", "gets", "get", "let", "made"))
 _CONJUNCTIONS = frozenset("and or & und oder y e et ou".split())  # noqa: SIM905
 _ADVERB_ENDINGS = ("ly", "mente")
 _RELATIVE_OBJECTS = frozenset(("whom", "that", "who"))
@@ -83,6 +86,9 @@ def _before_verb(units: Sequence[Unit], verb: int, grammar: Grammar) -> tuple[in
     elif at > 0 and units[at].word in _RELATIVE_SUBJECTS:
         at = at - 2 if units[at - 1].word == "," else at - 1
         return (at if at >= 0 and units[at].is_person else -1), is_passive, objects
+    elif at > 1 and units[at].is_person and units[at - 1].word in _CAUSATIVES and units[at - 2].is_person:
+        objects.append(SlotName(Slot.OBJECT, units[at].number))  # "Jonas had Mira invited"
+        at -= 2
     return (at if at >= 0 and units[at].is_person else -1), is_passive, objects
 
 
@@ -145,10 +151,10 @@ def right_names(
             words += 1
             is_preposition = unit.word in grammar.prepositions
             if unit.word in grammar.by or is_preposition:
-                is_by, words = not is_preposition, 0
+                is_by, words, before = not is_preposition, 0, units[at - 1].word
                 slot = grammar.prepositions.get(unit.word)
-                current = None if slot is Slot.OTHER and at > verb + 1 and units[at].word in _LOOSE else slot
-                if slot is not None and not _is_price(units, at):
+                current = None if slot is Slot.OTHER and at > verb + 1 and unit.word in _LOOSE and before not in _PARTICLES else slot
+                if slot is not None and not _is_of_thing(units, at, grammar):
                     prepositions.add(slot)
             continue
         # "My daughter" is not the speaker; what is far from the verb or the preposition is not its own.
@@ -170,9 +176,14 @@ def right_names(
     return found, frozenset(prepositions), agents
 
 
-def _is_price(units: Sequence[Unit], preposition: int) -> bool:
-    """Whether a number follows a preposition: what is bought for 20 euros is for nobody."""
-    return preposition + 1 < len(units) and units[preposition + 1].word.isdigit()
+def _is_of_thing(units: Sequence[Unit], preposition: int, grammar: Grammar) -> bool:
+    """Whether no person follows a preposition: what is bought for 20 euros, or for the kitchen, is for nobody."""
+    if preposition + 1 >= len(units):
+        return False
+    following = units[preposition + 1]
+    return following.word.isdigit() or (
+        grammar.language is European.ENGLISH and following.word in grammar.articles and not following.is_possessive
+    )
 
 
 def _reach(slot: Slot | None) -> int:

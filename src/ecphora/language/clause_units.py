@@ -10,7 +10,7 @@ from .clause_grammar import GRAMMARS, Grammar
 from .european_languages import European
 from .ordinary_words import is_ordinary_word
 from .role_frames import Slot
-from .role_lexicon import event_nouns, person_noun
+from .role_lexicon import event_nouns, person_nouns
 from .roles import Role
 from .word_lists import DATE_WORDS, FOREIGN_STARTERS, SENTENCE_STARTERS
 
@@ -134,7 +134,7 @@ def _split_words(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator
 
 def _is_role_noun(word: str, language: European) -> bool:
     """Whether a word with a capital is a noun of relation rather than a name."""
-    return bool(event_nouns(word, language)) or person_noun(word, language) is not None
+    return bool(event_nouns(word, language) or person_nouns(word, language))
 
 
 def _without_ending(token: str) -> tuple[str, bool, str | None]:

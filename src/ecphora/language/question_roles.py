@@ -10,11 +10,12 @@ from .clause_units import TOKEN, USER, Unit, UnitKind, sentences, split_units
 from .european_languages import European, european_language, words_of
 from .ordinary_words import is_ordinary_word
 from .role_frames import Party
-from .role_lexicon import event_nouns, known_senses, light_frame, person_noun, senses
+from .role_lexicon import known_senses, light_frame, person_nouns, senses
 from .sentence_relations import (
     Parties,
     Relation,
     fitting_senses,
+    note_relations,
     noun_relations,
     parties_of,
     verb_places,
@@ -72,7 +73,7 @@ def _question_relations(sentence: list[Unit], grammar: Grammar) -> list[Relation
             for relation in noun_relations(statement, place, grammar)
         ]
     if verb is None:
-        return nouns
+        return nouns or list(note_relations(statement, grammar))
     places = verb_places(statement, verb, grammar, subject_follows=subject_follows)
     found = fitting_senses(senses(statement[verb].word, language), places, words_beside(statement, verb, grammar))
     if any(relation.parties for relation in nouns):
@@ -133,7 +134,7 @@ def _main_verb(units: Sequence[Unit], grammar: Grammar, language: European, *, h
     person = next((place for place, unit in enumerate(units) if unit.is_person), 0 if has_subject else len(units))
     follows = next((place for place in words if place > person or (has_subject and person > place)), None)
     if follows is not None and senses(units[follows].word, language):
-        is_noun = language is European.ENGLISH and person_noun(units[follows].word, language) is not None
+        is_noun = language is European.ENGLISH and bool(person_nouns(units[follows].word, language))
         if not is_noun and all(unit.word in grammar.between for unit in units[person + 1 : follows]):
             return follows
     return known
@@ -144,7 +145,7 @@ def _is_full_verb(units: Sequence[Unit], place: int, language: European) -> bool
     if not known_senses(units[place].word, language):
         return False
     following = units[place + 1].word if place + 1 < len(units) else ""
-    return language is European.ENGLISH and not may_be_participle(following)
+    return language is European.ENGLISH and following != "to" and not may_be_participle(following)
 
 
 def _question_units(question: str, grammar: Grammar, language: European, names: list[frozenset[str]]) -> list[Unit]:

@@ -43,6 +43,8 @@ REVERSED: Frame = _opposite(PLAIN)
 """Of a verb for the side that is acted upon: who consults somebody is advised."""
 ROB: Frame = {**PLAIN, Slot.FROM: _P}
 """Of a verb whose "from" is before who loses something by it: steal, copy, take over."""
+AWAIT: Frame = {Slot.SUBJECT: _A, Slot.FROM: _P}
+"""Of a verb for the side that is still to get back what it gave."""
 GIVE: Frame = {Slot.SUBJECT: _A, Slot.OBJECT: _P, Slot.TO: _P, Slot.FOR: _P}
 TAKE: Frame = {Slot.SUBJECT: _P, Slot.FROM: _A}
 LEARN: Frame = {Slot.SUBJECT: _P, Slot.FROM: _A, Slot.OTHER: _A}
@@ -56,6 +58,10 @@ SENT: Frame = {Slot.SUBJECT: _A, Slot.FROM: _A, Slot.POSSESSOR: _A, Slot.TO: _P,
 """Of a noun for what goes from one to the other: an invitation, a call. The subject is its owner, or after "by"."""
 DONE: Frame = {**SENT, Slot.POSSESSOR: _P}
 """Of a noun for what is done to whoever is after "of": a portrait, a review."""
+DRAWN: Frame = {**DONE, Slot.FROM: _P}
+"""Of a noun for what its owner draws from the other: a quotation."""
+TEAM: Frame = {Slot.SUBJECT: _A, Slot.TO: _P}
+"""Of a noun for a group whose owner leads it."""
 HAD: Frame = {**SENT, Slot.OTHER: _A}
 """Of a noun for what one has with the other: lessons, an appointment."""
 ORDER: Frame = _opposite(SENT)

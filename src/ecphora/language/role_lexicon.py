@@ -86,18 +86,25 @@ def _light_verbs(language: European) -> tuple[frozenset[str], frozenset[str]]:
 
 
 @lru_cache(maxsize=1 << 14)
-def person_noun(word: str, language: European) -> tuple[str, Party] | None:
-    """The relation of a noun for a party of it, and which party; also of "reviewer", who reviews."""
-    known = _persons_by_noun(language).get(word)
-    if known is not None or language is not European.ENGLISH or not word.endswith(("er", "or")) or len(word) < 6:
+def person_nouns(word: str, language: European) -> tuple[tuple[str, Party], ...]:
+    """The relations of a noun for a party of it, and which party; also of "reviewer", who reviews."""
+    known = _persons_by_noun(language).get(word, ())
+    if known or language is not European.ENGLISH or not word.endswith(("er", "or")) or len(word) < 6:
         return known
-    sense = senses(word[:-2], European.ENGLISH)
-    return (sense[-1].relation, Party.AGENT) if sense else None
+    return tuple(
+        (sense.relation, Party.AGENT)
+        for sense in senses(word[:-2], European.ENGLISH)
+        if sense.slot is None and not sense.word and sense.frame.get(Slot.SUBJECT) is Party.AGENT
+    )
 
 
 @cache
-def _persons_by_noun(language: European) -> Mapping[str, tuple[str, Party]]:
-    return {noun: (relation, party) for relation, party, nouns in PERSON_NOUNS[language] for noun in nouns.split()}
+def _persons_by_noun(language: European) -> Mapping[str, tuple[tuple[str, Party], ...]]:
+    found: dict[str, tuple[tuple[str, Party], ...]] = {}
+    for relation, party, nouns in PERSON_NOUNS[language]:
+        for noun in nouns.split():
+            found[noun] = (*found.get(noun, ()), (relation, party))
+    return found
 
 
 @lru_cache(maxsize=1 << 14)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from .european_languages import European
-from .role_frames import DEBT, DONE, HAD, ORDER, SENT, Frame, Party
+from .role_frames import DEBT, DONE, DRAWN, HAD, ORDER, SENT, TEAM, Frame, Party
 
 _A, _P = Party.AGENT, Party.PATIENT
 PERSON_NOUNS: Mapping[European, tuple[tuple[str, Party, str], ...]] = {
@@ -30,6 +30,8 @@ PERSON_NOUNS: Mapping[European, tuple[tuple[str, Party, str], ...]] = {
         ("replace", _P, "predecessor"),
         ("represent", _A, "lawyer attorney solicitor"),
         ("represent", _P, "client"),
+        ("advise", _P, "client"),
+        ("advise", _A, "adviser advisor consultant"),
         ("babysit", _A, "babysitter nanny childminder"),
         ("help", _A, "helper"),
         ("raise", _A, "guardian"),
@@ -98,7 +100,7 @@ EVENT_NOUNS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
         ("pay", SENT, "payment transfer salary tip"),
         ("refund", SENT, "refund reimbursement"),
         ("sell", ORDER, "order"),
-        ("invite", SENT, "invitation invite"),
+        ("invite", SENT, "invitation invite card"),
         ("visit", SENT, "visit"),
         ("call", SENT, "call ring"),
         ("write", SENT, "letter email postcard message mail text card note"),
@@ -127,9 +129,10 @@ EVENT_NOUNS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
         ("employ", SENT, "job"),
         ("fire", SENT, "sack"),
         ("order", SENT, "order"),
-        ("cite", DONE, "quotation citation"),
+        ("cite", DRAWN, "quotation citation"),
         ("warn", SENT, "warning reminder"),
         ("praise", SENT, "compliment praise"),
+        ("manage", TEAM, "team department group crew staff squad"),
         ("babysit", DONE, "babysitting"),
     ),
     European.GERMAN: (

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 
 from .european_languages import European
-from .role_frames import BORROW, EQUALS, GIVE, LEARN, PLAIN, REVERSED, ROB, TAKE, Frame
+from .role_frames import AWAIT, BORROW, EQUALS, GIVE, LEARN, PLAIN, REVERSED, ROB, TAKE, Frame
 
 VERBS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
     European.ENGLISH: (
         ("give", GIVE, "give hand present donate send bring buy/object buy/for get/object get/for fetch/object knit/for "
                        "wrap/for pass award grant bequeath surprise+with leave/to"),
         ("give", TAKE, "receive/from obtain inherit/from accept/from get have/from unwrap"),
-        ("give", REVERSED, "belong/to"),
-        ("pay", GIVE, "pay repay return reimburse refund compensate transfer wire remit tip"),
+        ("give", GIVE, "belong/to"),
+        ("pay", GIVE, "pay repay reimburse refund compensate transfer wire remit tip"),
         ("pay", GIVE, "give+$ send+$ owe"),
         ("pay", TAKE, "get+$ receive+$ have+$/from"),
         ("pay", REVERSED, "charge invoice bill"),
@@ -19,7 +19,8 @@ VERBS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
         ("give", GIVE, "let"),
         ("lend", GIVE, "lend loan let+borrow let+use let+have"),
         ("lend", TAKE, "borrow have+loan"),
-        ("lend", REVERSED, "owe repay pay+back give+back wait+$"),
+        ("lend", REVERSED, "owe repay pay+back give+back bring+back hand+back return"),
+        ("lend", AWAIT, "wait+$ await+$ expect+$"),
         ("sell", GIVE, "sell"),
         ("sell", TAKE, "buy purchase order/from acquire/from"),
         ("sell", REVERSED, "pay+for take+off"),
@@ -58,19 +59,20 @@ VERBS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
         ("replace", ROB, "replace succeed take+over fill+in/for stand+in/for step+in/for substitute follow+as deputize"),
         ("replace", REVERSED, "precede hand+over/to make+way"),
         ("follow", PLAIN, "follow chase shadow trail pursue"),
-        ("babysit", PLAIN, "babysit look+after take+care mind sit+for care/for watch nanny"),
+        ("babysit", PLAIN, "babysit look+after take+care mind sit/for care/for watch nanny"),
         ("babysit", REVERSED, "leave+with entrust"),
         ("apologize", PLAIN, "apologize apologise say+sorry beg+pardon"),
         ("apologize", REVERSED, "forgive pardon excuse"),
         ("complain", PLAIN, "complain criticize criticise grumble"),
         ("accuse", PLAIN, "accuse blame sue charge+with testify denounce report+police take+court prosecute"),
         ("interview", PLAIN, "interview question interrogate"),
+        ("interview", REVERSED, "give+interview"),
         ("elect", PLAIN, "elect vote nominate choose appoint pick+as"),
         ("paint", PLAIN, "paint draw portray sketch photograph sculpt take+photo take+picture make+portrait film"),
         ("paint", REVERSED, "sit/for model/for pose/for sit+still keep+still"),
         ("copy", ROB, "copy imitate plagiarize crib mimic"),
         ("raise", PLAIN, "raise adopt foster bring+up rear"),
-        ("raise", REVERSED, "grow+up+with"),
+        ("raise", REVERSED, "grow+with"),
         ("cook", PLAIN, "cook bake/for make+dinner make+lunch make+soup make+breakfast make+cake"),
         ("cook", TAKE, "get+soup get+dinner get+lunch eat+from"),
         ("advise", PLAIN, "advise counsel"),

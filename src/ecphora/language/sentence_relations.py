@@ -10,7 +10,7 @@ from .clause_units import Unit, UnitKind
 from .european_languages import European
 from .noun_roles import event_parties, person_parties
 from .role_frames import GIVE, Party, Slot
-from .role_lexicon import EQUAL_RELATIONS, MONEY, Sense, event_nouns, known_senses, light_frame, person_noun, senses
+from .role_lexicon import EQUAL_RELATIONS, MONEY, Sense, event_nouns, known_senses, light_frame, person_nouns, senses
 from .verb_forms import may_be_participle
 
 Parties = Mapping[int, Party]
@@ -35,55 +35,66 @@ _NOUN_SIGNS = frozenset("of with for after about no any another several two thre
 class Relation(NamedTuple):
     """A relation that a sentence states; ``is_inferred`` says that a party follows only from that of the other name.
 
-    ``is_transfer`` says that something passes from the agent to the patient.
+    ``is_transfer`` says that something passes from the agent to the patient, ``is_open`` that a party without a name
+    may be a person named elsewhere in the sentence.
     """
 
     name: str
     parties: Parties
     is_transfer: bool = False
     is_inferred: bool = False
+    is_open: bool = True
 
 
 def relations(sentence: Sequence[Unit], grammar: Grammar) -> Iterator[Relation]:
     """The relations that a sentence states, for each verb and each noun of relation in it."""
     carried = _carried(sentence, grammar)
-    people = frozenset(unit.number for unit in sentence if unit.number is not None)
+    people = {unit.number for unit in sentence if unit.number is not None}
+    owners = people - {unit.number for unit in sentence if unit.is_person}
     is_note = True
     for place, unit in enumerate(sentence):
         if unit.kind is not UnitKind.WORD or _is_negated(sentence, place, grammar):
             continue
         if not _is_surely_noun(sentence, place, grammar):
-            is_note = is_note and unit.word not in grammar.auxiliaries and not known_senses(unit.word, grammar.language)
+            is_note = is_note and not _may_be_verb(unit.word, grammar)
             for relation in _verb_relations(sentence, place, grammar, carried):
-                yield _with_other(relation, people, grammar, Party.AGENT)
+                yield _with_other(relation, people, owners, grammar)
         for relation in noun_relations(sentence, place, grammar):
-            yield _with_other(relation, people, grammar, None)
+            yield _with_other(relation, people, owners, grammar)
     if is_note:
-        yield from _note_relations(sentence, grammar)
+        yield from (_with_other(relation, people, owners, grammar) for relation in note_relations(sentence, grammar))
 
 
-def _with_other(relation: Relation, people: frozenset[int], grammar: Grammar, party: Party | None) -> Relation:
+def _may_be_verb(word: str, grammar: Grammar) -> bool:
+    language = grammar.language
+    return word in grammar.auxiliaries or bool(known_senses(word, language) and not event_nouns(word, language))
+
+
+def _with_other(relation: Relation, people: set[int], owners: set[int], grammar: Grammar) -> Relation:
     """A relation in which the only other person of a sentence has the other party, if that of one is found.
 
-    With ``party``, only if the one found has it.
+    ``owners`` are the people who are named only as the owner of something.
     """
-    if len(people) != 2 or len(relation.parties) != 1 or not grammar.joins_names or relation.name in EQUAL_RELATIONS:
+    is_open = relation.is_open and len(people) == 2 and len(relation.parties) == 1 and grammar.joins_names
+    if not is_open or relation.name in EQUAL_RELATIONS:
         return relation
     ((number, found),) = relation.parties.items()
-    if number not in people or (party is not None and found is not party):
+    if number not in people:
         return relation
     (other,) = people - {number}
+    if other in owners:
+        return relation
     return relation._replace(parties={number: found, other: Party(-found)}, is_inferred=True)
 
 
-def _note_relations(sentence: Sequence[Unit], grammar: Grammar) -> Iterator[Relation]:
+def note_relations(sentence: Sequence[Unit], grammar: Grammar) -> Iterator[Relation]:
     """What a note without a verb says: "20 euros from Jonas to Mira", "For Mira, from Jonas: a scarf"."""
     parties: dict[int, Party] = {}
     for before, unit in pairwise(sentence):
         slot = grammar.prepositions.get(before.word)
         if unit.number is not None and slot in (Slot.FROM, Slot.TO, Slot.FOR):
             parties.setdefault(unit.number, Party.AGENT if slot is Slot.FROM else Party.PATIENT)
-    if len(set(parties.values())) == 2:
+    if parties:
         yield Relation("give", parties, is_transfer=True, is_inferred=True)
         if any(unit.word in MONEY for unit in sentence):
             yield Relation("pay", parties, is_inferred=True)
@@ -114,15 +125,25 @@ def _verb_relations(
         parties = parties_of(sense, places)
         if sense.relation in ("give", "pay") and sense.frame is GIVE and is_obligation(sentence, place):
             yield Relation("lend", {number: Party(-party) for number, party in parties.items()})
-        yield Relation(sense.relation, parties, sense.is_transfer)
+            if sense.relation == "give":
+                continue
+        yield Relation(sense.relation, parties, sense.is_transfer, is_open=_is_open(sense, places))
+
+
+def _is_open(sense: Sense, places: Slots) -> bool:
+    """Whether the party that no name beside a verb has may be a person elsewhere: there is no pronoun as subject."""
+    subjects = [number for slot, number in places.names if slot is Slot.SUBJECT]
+    if not subjects:
+        return all(slot is not Slot.OBJECT for slot, _ in places.names)
+    has_pronoun = any(number is None for slot, number in places.names if slot is not Slot.SUBJECT)
+    return subjects[0] is not None and (has_pronoun or sense.frame.get(Slot.SUBJECT) is Party.AGENT)
 
 
 def noun_relations(sentence: Sequence[Unit], place: int, grammar: Grammar) -> Iterator[Relation]:
     """The relations of the noun at an index, if it is one."""
     word, language = sentence[place].word, grammar.language
-    person = person_noun(word, language)
-    if person is not None:
-        yield Relation(person[0], dict(person_parties(sentence, place, person[1], grammar)))
+    for relation, party in person_nouns(word, language):
+        yield Relation(relation, dict(person_parties(sentence, place, party, grammar)))
     for sense in event_nouns(word, language):
         parties = event_parties(sentence, place, sense.frame, grammar, is_german=language is European.GERMAN)
         yield Relation(sense.relation, parties, sense.is_transfer)
@@ -143,17 +164,22 @@ def words_beside(units: Sequence[Unit], verb: int, grammar: Grammar) -> frozense
 
 
 def fitting_senses(candidates: Sequence[Sense], places: Slots, words: frozenset[str]) -> list[Sense]:
-    """The senses that a verb has among these names and words; those with a condition come before the others."""
-    narrow = [
+    """The senses that a verb has among these names and words; a word beside it excludes the others.
+
+    A name in a slot excludes those of which the subject is the other party.
+    """
+    fitting = [
         sense
         for sense in candidates
-        if (sense.slot is not None or sense.word)
-        and (sense.slot is None or sense.slot in places.prepositions)
-        and (not sense.word or sense.word in words)
+        if (sense.slot is None or sense.slot in places.prepositions) and (not sense.word or sense.word in words)
     ]
-    if any(sense.word != "$" for sense in narrow):
+    narrow = [sense for sense in fitting if sense.slot is not None or sense.word]
+    if not narrow:
+        return fitting
+    if any(sense.word for sense in narrow):
         return narrow
-    return narrow + [sense for sense in candidates if sense.slot is None and not sense.word]
+    subject = narrow[0].frame.get(Slot.SUBJECT)
+    return narrow + [sense for sense in fitting if sense.slot is None and sense.frame.get(Slot.SUBJECT) is subject]
 
 
 def parties_of(sense: Sense, places: Slots) -> dict[int, Party]:
@@ -180,7 +206,9 @@ def _is_negated(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bool:
 def _is_surely_noun(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bool:
     """Whether an English word that may be a verb is a noun here: "a call", "Mira's visit", "got help"."""
     word = sentence[place].word
-    if grammar.language is not European.ENGLISH or not event_nouns(word, European.ENGLISH) or may_be_participle(word):
+    if grammar.language is not European.ENGLISH or may_be_participle(word):
+        return False
+    if not event_nouns(word, European.ENGLISH) and not person_nouns(word, European.ENGLISH):
         return False
     if place == 0:
         return len(sentence) > 1 and sentence[1].word in grammar.prepositions

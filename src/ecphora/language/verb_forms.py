@@ -13,16 +13,16 @@ from .terms import fold
 
 _IRREGULAR_FORMS = {
     European.ENGLISH: (
-        "beat beaten; bind bound; bite bit bitten; blow blew blown; break broke broken; breed bred; bring brought; "
-        "build built; buy bought; catch caught; choose chose chosen; cut cutting; deal dealt; dig dug; "
-        "draw drew drawn; drive drove driven; eat ate eaten; feed fed; fight fought; find found; fly flew flown; "
+        "babysit babysat babysitting; bear bore borne; become became; begin began begun; beat beaten; bind bound; bite bit bitten; blow blew blown; break broke broken; breed bred; bring brought; "
+        "build built; buy bought; catch caught; choose chose chosen; come came coming; cut cutting; deal dealt; dig dug; "
+        "draw drew drawn; drive drove driven; eat ate eaten; feed fed; feel felt; fight fought; find found; fly flew flown; "
         "forbid forbade forbidden; forget forgot forgotten; forgive forgave forgiven; "
-        "get got gotten getting; give gave given giving; grow grew grown; have had has having; hear heard; "
+        "get got gotten getting; give gave given giving; go went gone; grow grew grown; have had has having; hear heard; "
         "hide hid hidden; hit hitting; hold held; hurt; keep kept; know knew known; lay laid; lead led; "
         "leave left leaving; lend lent; let letting; lose lost losing; make made making; meet met; "
-        "mislead misled; overtake overtook overtaken; owe owing; pay paid; put putting; read; ride rode ridden; "
+        "mislead misled; mistake mistook mistaken; oversee oversaw overseen; overhear overheard; rewrite rewrote rewritten;  overtake overtook overtaken; owe owing; pay paid; put putting; read; ride rode ridden; "
         "ring rang rung; run ran running; say said; see saw seen; seek sought; sell sold; send sent; shake shook "
-        "shaken; shoot shot; show shown; sing sang sung; sit sat; speak spoke spoken; spend spent; steal stole stolen; "
+        "shaken; shoot shot; show shown; sing sang sung; sit sat; speak spoke spoken; spend spent; stand stood; stick stuck; swing swung; undertake undertook undertaken; withdraw withdrew withdrawn; foresee foresaw; lie lying;  steal stole stolen; "
         "strike struck stricken; swear swore sworn; take took taken taking; teach taught; tear tore torn; "
         "tell told; throw threw thrown; understand understood; wake woke woken; wear wore worn; win won winning; "
         "write wrote written writing"
