@@ -11,6 +11,7 @@ from .clause_grammar import GRAMMARS, Grammar
 from .clause_units import USER, Unit, UnitKind, sentences, split_units
 from .clauses import SENTENCE_BREAK
 from .question_roles import RoleQuestion, role_question
+from .role_frames import Slot
 from .role_lexicon import event_nouns, person_nouns, senses
 from .roles import Role, role_of
 from .sentence_relations import Parties, relations
@@ -75,7 +76,9 @@ def _has_relation(text: str, asked: RoleQuestion) -> bool:
                 return True
         if any(relation in asked.parties for relation, _ in person_nouns(word, language)):
             return True
-    return "→" in text or "->" in text or "from" in text
+    return "→" in text or "->" in text or any(
+        GRAMMARS[language].prepositions.get(word) is Slot.FROM for word in _WORD.findall(text.lower())
+    )
 
 
 def _speaker_number(asked: RoleQuestion, speaker: str | None) -> int | None:

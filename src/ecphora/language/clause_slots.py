@@ -31,7 +31,7 @@ _MAX_APPOSITION = 7
 _PARTICLES = frozenset("up out in over off down back away along".split())  # noqa: SIM905
 _LOOSE = frozenset("after at in into on around about with con com avec en em dans sur sobre chez".split())  # noqa: SIM905
 """Prepositions that belong to the verb only right after it."""
-_CAUSATIVES = frozenset(("had", "has", "have", "got", "gets", "get", "let", "made"))
+_CAUSATIVES = frozenset(("had", "has", "have", "got", "gets", "get"))
 _CONJUNCTIONS = frozenset("and or & und oder y e et ou".split())  # noqa: SIM905
 _ADVERB_ENDINGS = ("ly", "mente")
 _RELATIVE_OBJECTS = frozenset(("whom", "that", "who"))
@@ -54,6 +54,8 @@ def slots(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows
     subjects, antecedent = _subjects(units, subject_end, grammar)
     if antecedent is not None and not is_passive:
         names.append(SlotName(Slot.OBJECT, antecedent))
+    if is_passive and subject_end < 0:
+        names += [SlotName(Slot.POSSESSOR, number) for number in _owners(units, verb, grammar)]
     if is_passive:
         names = [name for name in names if name.slot is not Slot.OBJECT]
         names += [SlotName(Slot.OBJECT, number) for number in subjects]
@@ -90,6 +92,16 @@ def _before_verb(units: Sequence[Unit], verb: int, grammar: Grammar) -> tuple[in
         objects.append(SlotName(Slot.OBJECT, units[at].number))  # "Jonas had Mira invited"
         at -= 2
     return (at if at >= 0 and units[at].is_person else -1), is_passive, objects
+
+
+def _owners(units: Sequence[Unit], verb: int, grammar: Grammar) -> list[int | None]:
+    """The number of the owner of a subject that is no person: "Mira's bike was mended"."""
+    at = verb - 1
+    while at >= 0 and units[at].kind is UnitKind.WORD and verb - at <= _MAX_APPOSITION and not units[at].is_possessive:
+        if units[at].word in grammar.breaks:
+            return []
+        at -= 1
+    return [units[at].number] if at >= 0 and units[at].is_possessive else []
 
 
 def _may_be_participle(word: str) -> bool:
@@ -171,8 +183,8 @@ def right_names(
                 if units[at - 1].word not in grammar.articles:
                     prepositions.add(Slot.OBJECT)
             has_object = True
-        elif current is not None and (not unit.is_possessive or current is Slot.POSSESSOR):
-            found.append(SlotName(current, unit.number))
+        elif current is not None and (not unit.is_possessive or current in (Slot.POSSESSOR, Slot.OTHER)):
+            found.append(SlotName(Slot.POSSESSOR if unit.is_possessive else current, unit.number))
     return found, frozenset(prepositions), agents
 
 
@@ -217,6 +229,13 @@ def _starts_clause(units: Sequence[Unit], at: int, grammar: Grammar) -> bool:
     )
 
 
+def verb_places(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows: bool = False) -> Slots:
+    """The names beside the verb at an index, in their slots; ``subject_follows`` as for ``slots``."""
+    if grammar.language is European.GERMAN:
+        return german_slots(units, verb, grammar)
+    return slots(units, verb, grammar, subject_follows=subject_follows)
+
+
 def german_slots(units: Sequence[Unit], verb: int, grammar: Grammar) -> Slots:
     """The names beside a German verb: of those without article and preposition, the subject comes first."""
     start, end = _german_clause(units, verb, grammar)
@@ -236,7 +255,7 @@ def german_slots(units: Sequence[Unit], verb: int, grammar: Grammar) -> Slots:
                 names.append(SlotName(slot, unit.number))
         elif unit.is_person and before not in grammar.articles and not before.isdigit():
             bare.append(unit)
-    asked_object = [unit for unit in bare if unit.word in grammar.asks_object]
+    asked_object = [unit for unit in units[start:end] if unit.word in grammar.asks_object]
     persons = [unit for unit in bare if unit not in asked_object]
     first = Slot.OBJECT if is_passive else Slot.SUBJECT
     if persons and (len(persons) > 1 or asked_object or is_passive or units[start] == persons[0]):

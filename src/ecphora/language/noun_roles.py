@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from .clause_grammar import Grammar
-from .clause_slots import SlotName, german_slots, right_names, slots
+from .clause_slots import SlotName, right_names, verb_places
 from .clause_units import Unit, UnitKind
 from .role_frames import DEBT, GIVE, TAKE, Frame, Party, Slot
 from .role_lexicon import light_frame
@@ -39,9 +39,13 @@ def person_parties(units: Sequence[Unit], noun: int, party: Party, grammar: Gram
         while start >= 0 and units[start].word in grammar.articles:
             start -= 1
         if start >= 2 and units[start].word == "as":
-            for slot, number in slots(units, _verb_before(units, start), grammar).names:
+            for slot, number in verb_places(units, _verb_before(units, start), grammar).names:
                 if number is not None and slot in (Slot.SUBJECT, Slot.OBJECT):
                     yield number, Party(party if slot is Slot.OBJECT else -party)
+        elif grammar.follows_verb and noun + 1 < len(units) and units[noun + 1].is_person:
+            number = units[noun + 1].number  # "¿De quién es inquilino Jonas?"
+            if number is not None:
+                yield number, party
         return
     if owner.kind not in (UnitKind.NAME, UnitKind.PRONOUN):
         return
@@ -81,7 +85,7 @@ def _is_bound(unit: Unit) -> bool:
 
 
 def event_parties(
-    units: Sequence[Unit], noun: int, frame: Frame, grammar: Grammar, *, is_german: bool
+    units: Sequence[Unit], noun: int, frame: Frame, grammar: Grammar, *, subject_follows: bool = False
 ) -> Mapping[int, Party]:
     """The parties of the names beside a noun for what goes from one to the other: "a letter from Jonas to Mira".
 
@@ -99,10 +103,10 @@ def event_parties(
         if number is not None and slot in frame:
             is_source = slot is Slot.POSSESSOR and is_given
             found.setdefault(number, frame[Slot.SUBJECT if is_source else slot])
-    carrier = _carrier(units, noun, grammar, is_german=is_german)
+    carrier = _carrier(units, noun, grammar)
     if carrier is not None:
         verb, verb_frame = carrier
-        places = german_slots(units, verb, grammar) if is_german else slots(units, verb, grammar)
+        places = verb_places(units, verb, grammar, subject_follows=subject_follows)
         is_from = verb_frame is GIVE or (frame is DEBT and Slot.FROM not in prepositions)
         for slot, number in places.names:
             if number is None or number in found:
@@ -116,11 +120,9 @@ def event_parties(
     return found
 
 
-def _carrier(
-    units: Sequence[Unit], noun: int, grammar: Grammar, *, is_german: bool
-) -> tuple[int, Frame] | None:
+def _carrier(units: Sequence[Unit], noun: int, grammar: Grammar) -> tuple[int, Frame] | None:
     """The index and the frame of the verb that carries a noun."""
-    language = grammar.language
+    is_german = not grammar.joins_names
     end = len(units) if is_german else noun
     found: tuple[int, Frame] | None = None
     for at in range(max(0, noun - _LIGHT_REACH), end):
@@ -128,7 +130,7 @@ def _carrier(
         if at < noun and (unit.word in grammar.breaks or unit.word in (",", ":")):
             found = None
         elif unit.kind is UnitKind.WORD:
-            frame = light_frame(unit.word, language)
+            frame = light_frame(unit.word, grammar.language)
             if frame is None and unit.word in _LINKS and at + 1 < len(units) and units[at + 1].word in ("in", "en"):
                 frame = TAKE
             if frame is not None and not (found is not None and is_german and unit.word in grammar.between):

@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from .clause_grammar import GRAMMARS, Grammar
+from .clause_slots import verb_places
 from .clause_units import TOKEN, USER, Unit, UnitKind, sentences, split_units
 from .european_languages import European, european_language, words_of
 from .ordinary_words import is_ordinary_word
@@ -18,7 +19,7 @@ from .sentence_relations import (
     note_relations,
     noun_relations,
     parties_of,
-    verb_places,
+    is_surely_noun,
     words_beside,
 )
 from .verb_forms import may_be_participle
@@ -70,7 +71,7 @@ def _question_relations(sentence: list[Unit], grammar: Grammar) -> list[Relation
             relation
             for place, unit in enumerate(statement)
             if unit.kind is UnitKind.WORD and place != verb
-            for relation in noun_relations(statement, place, grammar)
+            for relation in noun_relations(statement, place, grammar, subject_follows=subject_follows)
         ]
     if verb is None:
         return nouns or list(note_relations(statement, grammar))
@@ -121,6 +122,7 @@ def _main_verb(units: Sequence[Unit], grammar: Grammar, language: European, *, h
         and unit.word not in grammar.articles
         and unit.word not in grammar.prepositions
         and unit.word not in grammar.asks
+        and not (language is not European.ENGLISH and is_surely_noun(units, place, grammar))
         and (unit.word not in grammar.between or (place > 0 and _is_full_verb(units, place, language)))
         and not unit.word.endswith(("ly", "mente"))
     ]

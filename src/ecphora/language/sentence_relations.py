@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from .clause_grammar import Grammar
-from .clause_slots import Slots, german_slots, slots
+from .clause_slots import Slots, verb_places
 from .clause_units import Unit, UnitKind
 from .european_languages import European
 from .noun_roles import event_parties, person_parties
@@ -51,13 +51,13 @@ def relations(sentence: Sequence[Unit], grammar: Grammar) -> Iterator[Relation]:
     carried = _carried(sentence, grammar)
     people = {unit.number for unit in sentence if unit.number is not None}
     owners = people - {unit.number for unit in sentence if unit.is_person}
-    is_note = True
+    is_note, used = True, set[str]()
     for place, unit in enumerate(sentence):
         if unit.kind is not UnitKind.WORD or _is_negated(sentence, place, grammar):
             continue
-        if not _is_surely_noun(sentence, place, grammar):
+        if unit.word not in used and not is_surely_noun(sentence, place, grammar):
             is_note = is_note and not _may_be_verb(unit.word, grammar)
-            for relation in _verb_relations(sentence, place, grammar, carried):
+            for relation in _verb_relations(sentence, place, grammar, carried, used):
                 yield _with_other(relation, people, owners, grammar)
         for relation in noun_relations(sentence, place, grammar):
             yield _with_other(relation, people, owners, grammar)
@@ -110,7 +110,7 @@ def _carried(sentence: Sequence[Unit], grammar: Grammar) -> frozenset[str]:
 
 
 def _verb_relations(
-    sentence: Sequence[Unit], place: int, grammar: Grammar, carried: frozenset[str]
+    sentence: Sequence[Unit], place: int, grammar: Grammar, carried: frozenset[str], used: set[str]
 ) -> Iterator[Relation]:
     language = grammar.language
     candidates = senses(sentence[place].word, language)
@@ -118,6 +118,7 @@ def _verb_relations(
         return
     places = verb_places(sentence, place, grammar)
     found = fitting_senses(candidates, places, words_beside(sentence, place, grammar))
+    used.update(sense.word for sense in found)
     is_carrier = bool(carried) and light_frame(sentence[place].word, language) is not None
     for sense in found:
         if is_carrier and sense.relation == "give" and sense.relation not in carried:
@@ -139,21 +140,16 @@ def _is_open(sense: Sense, places: Slots) -> bool:
     return subjects[0] is not None and (has_pronoun or sense.frame.get(Slot.SUBJECT) is Party.AGENT)
 
 
-def noun_relations(sentence: Sequence[Unit], place: int, grammar: Grammar) -> Iterator[Relation]:
-    """The relations of the noun at an index, if it is one."""
+def noun_relations(
+    sentence: Sequence[Unit], place: int, grammar: Grammar, *, subject_follows: bool = False
+) -> Iterator[Relation]:
+    """The relations of the noun at an index, if it is one; ``subject_follows`` as for ``verb_places``."""
     word, language = sentence[place].word, grammar.language
     for relation, party in person_nouns(word, language):
         yield Relation(relation, dict(person_parties(sentence, place, party, grammar)))
     for sense in event_nouns(word, language):
-        parties = event_parties(sentence, place, sense.frame, grammar, is_german=language is European.GERMAN)
+        parties = event_parties(sentence, place, sense.frame, grammar, subject_follows=subject_follows)
         yield Relation(sense.relation, parties, sense.is_transfer)
-
-
-def verb_places(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows: bool = False) -> Slots:
-    """The names beside the verb at an index, in their slots."""
-    if grammar.language is European.GERMAN:
-        return german_slots(units, verb, grammar)
-    return slots(units, verb, grammar, subject_follows=subject_follows)
 
 
 def words_beside(units: Sequence[Unit], verb: int, grammar: Grammar) -> frozenset[str]:
@@ -203,12 +199,15 @@ def _is_negated(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bool:
     return not (_NEGATIONS - {_SPANISH_NEGATION}).isdisjoint(after)
 
 
-def _is_surely_noun(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bool:
-    """Whether an English word that may be a verb is a noun here: "a call", "Mira's visit", "got help"."""
-    word = sentence[place].word
-    if grammar.language is not European.ENGLISH or may_be_participle(word):
+def is_surely_noun(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bool:
+    """Whether a word that may be a verb is a noun of relation here: "a call", "Mira's visit", "got help"."""
+    word, language = sentence[place].word, grammar.language
+    if not event_nouns(word, language) and not person_nouns(word, language):
         return False
-    if not event_nouns(word, European.ENGLISH) and not person_nouns(word, European.ENGLISH):
+    if language is not European.ENGLISH:
+        has_article = place > 0 and sentence[place - 1].word in grammar.articles
+        return language is European.GERMAN or has_article or not known_senses(word, language)
+    if may_be_participle(word):
         return False
     if place == 0:
         return len(sentence) > 1 and sentence[1].word in grammar.prepositions

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import Stemmer
 
+from ..lazy_pattern import lazy_pattern
 from .european_languages import European
 from .terms import fold
 
@@ -44,7 +45,7 @@ _IRREGULAR_FORMS = {
         "heiraten heiratet heiratete geheiratet; empfehlen empfiehlt empfahl empfohlen"
     ),
     European.SPANISH: (
-        "deber debe debo debía debió debido; prestar presta presto prestó prestaba prestado; "
+        "pedir pide pidió pidieron pedí pido pedido; perder pierde perdió perdí; deber debe debo debía debió debido; prestar presta presto prestó prestaba prestado; "
         "dar da doy dio di daba dado; regalar regala regaló regalado regalé; recibir recibe recibió recibí recibido; "
         "vender vende vendió vendí vendido; comprar compra compró compré comprado; "
         "invitar invita invitó invité invitado invitada; llamar llama llamó llamé llamado; "
@@ -77,18 +78,29 @@ _STEMMER_NAMES = {
     European.FRENCH: "french",
     European.PORTUGUESE: "portuguese",
 }
+_SEPARATED = lazy_pattern(r"(?P<prefix>an|auf|aus|bei|ein|mit|ab|zu|vor|nach|zurück|weg|her|hin)?(?P<form>ge\w{3,}(?:t|en))\Z")
+_GERMAN_ENDING = lazy_pattern(r"(?:te?n?|en)\Z")
 _stemmers = threading.local()
 
 
 @lru_cache(maxsize=1 << 14)
 def verb_form(word: str, language: European = European.ENGLISH) -> str:
     """The common form of a word in lower case: equal for all forms of a verb. Of other words than verbs, the stem."""
-    lemma = _LEMMAS[language].get(fold(word), word)
+    lemma = _LEMMAS[language].get(fold(word)) or (_german_infinitive(word) if language is European.GERMAN else word)
     stemmers = _stemmers.__dict__
     stemmer = stemmers.get(language)  # a stemmer must not be shared between threads
     if stemmer is None:
         stemmer = stemmers[language] = Stemmer.Stemmer(_STEMMER_NAMES[language], 0)
     return str(stemmer.stemWord(lemma))
+
+
+def _german_infinitive(word: str) -> str:
+    """The likely infinitive of a regular German verb form, and of an irregular one behind a prefix that separates."""
+    participle = _SEPARATED.match(word)
+    if participle is not None:
+        stem = _LEMMAS[European.GERMAN].get(fold(participle["form"]), "")
+        return (participle["prefix"] or "") + (stem or _GERMAN_ENDING.sub("en", participle["form"].removeprefix("ge")))
+    return _GERMAN_ENDING.sub("en", word) if len(word) > 4 else word
 
 
 def may_be_participle(word: str) -> bool:
