@@ -76,8 +76,10 @@ def _has_relation(text: str, asked: RoleQuestion) -> bool:
                 return True
         if any(relation in asked.parties for relation, _ in person_nouns(word, language)):
             return True
-    return "→" in text or "->" in text or any(
-        GRAMMARS[language].prepositions.get(word) is Slot.FROM for word in _WORD.findall(text.lower())
+    return (
+        "→" in text
+        or "->" in text
+        or any(GRAMMARS[language].prepositions.get(word) is Slot.FROM for word in _WORD.findall(text.lower()))
     )
 
 
@@ -105,15 +107,13 @@ def _units(text: str, asked: RoleQuestion, first_person: int | None) -> Iterator
     """The units of a text, in which the asked names have their numbers, and each other name one of its own."""
     others: dict[str, int] = {}
     for unit in split_units(text, asked.language, asked.words):
-        if unit.number is not None:
-            number = first_person if first_person is not None else others.setdefault("", len(asked.names) + len(others))
-        elif unit.kind is UnitKind.NAME:
-            number = _name_number(frozenset(unit.word.split()), asked.names)
-            if number is None:
-                number = others.setdefault(unit.word, len(asked.names) + len(others))
-        else:
+        if unit.number is None and unit.kind is not UnitKind.NAME:
             yield unit
             continue
+        is_speaker = unit.number is not None
+        number = first_person if is_speaker else _name_number(frozenset(unit.word.split()), asked.names)
+        if number is None:
+            number = len(asked.names) + others.setdefault("" if is_speaker else unit.word, len(others))
         yield unit._replace(number=number)
 
 

@@ -137,7 +137,8 @@ def _subjects(units: Sequence[Unit], end: int, grammar: Grammar) -> tuple[list[i
         at -= 2
     while at >= 0 and units[at].word in grammar.articles:
         at -= 1
-    if at >= 0 and (units[at].word in grammar.prepositions or units[at].word in grammar.by):
+    is_relative = any(unit.word in _RELATIVE_SUBJECTS for unit in units[end + 1 : end + 3])
+    if at >= 0 and not is_relative and (units[at].word in grammar.prepositions or units[at].word in grammar.by):
         return [], None
     if at >= 1 and units[at].word in _RELATIVE_OBJECTS:
         before = at - 2 if units[at - 1].word == "," else at - 1
@@ -165,7 +166,11 @@ def right_names(
             if unit.word in grammar.by or is_preposition:
                 is_by, words, before = not is_preposition, 0, units[at - 1].word
                 slot = grammar.prepositions.get(unit.word)
-                current = None if slot is Slot.OTHER and at > verb + 1 and unit.word in _LOOSE and before not in _PARTICLES else slot
+                current = (
+                    None
+                    if slot is Slot.OTHER and at > verb + 1 and unit.word in _LOOSE and before not in _PARTICLES
+                    else slot
+                )
                 if slot is not None and not _is_of_thing(units, at, grammar):
                     prepositions.add(slot)
             continue
@@ -194,7 +199,7 @@ def _is_of_thing(units: Sequence[Unit], preposition: int, grammar: Grammar) -> b
         return False
     following = units[preposition + 1]
     return following.word.isdigit() or (
-        grammar.language is European.ENGLISH and following.word in grammar.articles and not following.is_possessive
+        grammar.language is European.ENGLISH and following.kind is UnitKind.WORD and following.word in grammar.articles
     )
 
 

@@ -73,7 +73,12 @@ def split_units(text: str, language: European, known: frozenset[str]) -> Iterato
             if unit.word in _ARROWS:  # "Jonas → Mira" is "from Jonas to Mira"
                 yield Unit(grammar.preposition(Slot.FROM))
                 unit = Unit(grammar.preposition(Slot.TO))
-            if not joins_names and held.kind is UnitKind.NAME and held.word.endswith("s") and person_nouns(unit.word, language):
+            if (
+                not joins_names
+                and held.kind is UnitKind.NAME
+                and held.word.endswith("s")
+                and person_nouns(unit.word, language)
+            ):
                 held = Unit(held.word[:-1], UnitKind.NAME, None, True)  # "Miras Chef"
             if not (held.word == "the" and unit.word == USER):
                 yield held

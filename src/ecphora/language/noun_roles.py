@@ -95,8 +95,9 @@ def event_parties(
     owner = noun - 1
     while owner >= 0 and noun - owner < 3 and units[owner].kind is UnitKind.WORD and not units[owner].is_possessive:
         owner -= 1
-    if owner >= 0 and units[owner].is_possessive and units[owner].number is not None:
-        found[units[owner].number] = frame[Slot.SUBJECT]
+    number = units[owner].number if owner >= 0 and units[owner].is_possessive else None
+    if number is not None:
+        found[number] = frame[Slot.SUBJECT]
     right, prepositions, agents = right_names(units, noun, grammar, None)
     is_given = bool({Slot.TO, Slot.FOR} & prepositions)
     for slot, number in (*right, *(SlotName(Slot.SUBJECT, agent) for agent in agents)):

@@ -71,7 +71,7 @@ def _question_relations(sentence: list[Unit], grammar: Grammar) -> list[Relation
             relation
             for place, unit in enumerate(statement)
             if unit.kind is UnitKind.WORD and place != verb
-            for relation in noun_relations(statement, place, grammar, subject_follows=subject_follows)
+            for relation in noun_relations(statement, place, grammar, is_question=True, subject_follows=subject_follows)
         ]
     if verb is None:
         return nouns or list(note_relations(statement, grammar))

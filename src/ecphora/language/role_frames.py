@@ -46,6 +46,8 @@ ROB: Frame = {**PLAIN, Slot.FROM: _P}
 AWAIT: Frame = {Slot.SUBJECT: _A, Slot.FROM: _P}
 """Of a verb for the side that is still to get back what it gave."""
 GIVE: Frame = {Slot.SUBJECT: _A, Slot.OBJECT: _P, Slot.TO: _P, Slot.FOR: _P}
+PASS: Frame = {Slot.FROM: _A, Slot.TO: _P}
+"""Of a verb whose subject is the thing that passes on."""
 TAKE: Frame = {Slot.SUBJECT: _P, Slot.FROM: _A}
 LEARN: Frame = {Slot.SUBJECT: _P, Slot.FROM: _A, Slot.OTHER: _A}
 """Of a verb that takes with "from" or "with"."""

@@ -9,7 +9,7 @@ from .clause_slots import Slots, verb_places
 from .clause_units import Unit, UnitKind
 from .european_languages import European
 from .noun_roles import event_parties, person_parties
-from .role_frames import GIVE, Party, Slot
+from .role_frames import DONE, GIVE, PLAIN, ROB, Party, Slot
 from .role_lexicon import EQUAL_RELATIONS, MONEY, Sense, event_nouns, known_senses, light_frame, person_nouns, senses
 from .verb_forms import may_be_participle
 
@@ -53,7 +53,9 @@ def relations(sentence: Sequence[Unit], grammar: Grammar) -> Iterator[Relation]:
     owners = people - {unit.number for unit in sentence if unit.is_person}
     is_note, used = True, set[str]()
     for place, unit in enumerate(sentence):
-        if unit.kind is not UnitKind.WORD or _is_negated(sentence, place, grammar):
+        if unit.kind is not UnitKind.WORD or unit.word in grammar.articles or unit.word in grammar.prepositions:
+            continue
+        if _is_negated(sentence, place, grammar):
             continue
         if unit.word not in used and not is_surely_noun(sentence, place, grammar):
             is_note = is_note and not _may_be_verb(unit.word, grammar)
@@ -141,15 +143,29 @@ def _is_open(sense: Sense, places: Slots) -> bool:
 
 
 def noun_relations(
-    sentence: Sequence[Unit], place: int, grammar: Grammar, *, subject_follows: bool = False
+    sentence: Sequence[Unit], place: int, grammar: Grammar, *, is_question: bool = False, subject_follows: bool = False
 ) -> Iterator[Relation]:
-    """The relations of the noun at an index, if it is one; ``subject_follows`` as for ``verb_places``."""
+    """The relations of the noun at an index, if it is one; ``subject_follows`` as for ``verb_places``.
+
+    In a question, only nouns of the tables are read, as any noun might have the stem of a verb.
+    """
     word, language = sentence[place].word, grammar.language
     for relation, party in person_nouns(word, language):
         yield Relation(relation, dict(person_parties(sentence, place, party, grammar)))
-    for sense in event_nouns(word, language):
+    for sense in event_nouns(word, language) or (() if is_question else _verbal_nouns(sentence, place, grammar)):
         parties = event_parties(sentence, place, sense.frame, grammar, subject_follows=subject_follows)
         yield Relation(sense.relation, parties, sense.is_transfer)
+
+
+def _verbal_nouns(sentence: Sequence[Unit], place: int, grammar: Grammar) -> tuple[Sense, ...]:
+    """The relations of a noun with the stem of a verb: "gave her a massage", "his congratulations to her"."""
+    if grammar.language is not European.ENGLISH or not _is_noun_place(sentence, place, grammar):
+        return ()
+    return tuple(
+        Sense(sense.relation, DONE)
+        for sense in senses(sentence[place].word, European.ENGLISH)
+        if sense.slot is None and not sense.word and sense.frame in (PLAIN, ROB)
+    )
 
 
 def words_beside(units: Sequence[Unit], verb: int, grammar: Grammar) -> frozenset[str]:
@@ -160,9 +176,9 @@ def words_beside(units: Sequence[Unit], verb: int, grammar: Grammar) -> frozense
 
 
 def fitting_senses(candidates: Sequence[Sense], places: Slots, words: frozenset[str]) -> list[Sense]:
-    """The senses that a verb has among these names and words; a word beside it excludes the others.
+    """The senses that a verb has among these names and words.
 
-    A name in a slot excludes those of which the subject is the other party.
+    A sense with a condition that is met excludes those without one of which the subject is the other party.
     """
     fitting = [
         sense
@@ -172,10 +188,14 @@ def fitting_senses(candidates: Sequence[Sense], places: Slots, words: frozenset[
     narrow = [sense for sense in fitting if sense.slot is not None or sense.word]
     if not narrow:
         return fitting
-    if any(sense.word for sense in narrow):
+    if any(sense.word == "$" for sense in narrow):
         return narrow
-    subject = narrow[0].frame.get(Slot.SUBJECT)
-    return narrow + [sense for sense in fitting if sense.slot is None and sense.frame.get(Slot.SUBJECT) is subject]
+    subjects = {sense.frame.get(Slot.SUBJECT) for sense in narrow}
+    return narrow + [
+        sense
+        for sense in fitting
+        if sense.slot is None and not sense.word and subjects == {sense.frame.get(Slot.SUBJECT)}
+    ]
 
 
 def parties_of(sense: Sense, places: Slots) -> dict[int, Party]:
@@ -202,18 +222,29 @@ def _is_negated(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bool:
 def is_surely_noun(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bool:
     """Whether a word that may be a verb is a noun of relation here: "a call", "Mira's visit", "got help"."""
     word, language = sentence[place].word, grammar.language
-    if not event_nouns(word, language) and not person_nouns(word, language):
-        return False
+    is_noun = bool(event_nouns(word, language) or person_nouns(word, language))
     if language is not European.ENGLISH:
         has_article = place > 0 and sentence[place - 1].word in grammar.articles
-        return language is European.GERMAN or has_article or not known_senses(word, language)
-    if may_be_participle(word):
+        return is_noun and (language is European.GERMAN or has_article or not known_senses(word, language))
+    if not is_noun or may_be_participle(word):
+        return False
+    before = sentence[place - 1] if place else None
+    is_compound = (
+        before is not None
+        and before.kind is UnitKind.WORD
+        and before.word not in grammar.between
+        and before.word not in ("to", "and")
+    )  # "a phone call"
+    return is_compound or _is_noun_place(sentence, place, grammar)
+
+
+def _is_noun_place(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bool:
+    """Whether an English word has a noun's place: after an article, an owner or a verb that carries a noun."""
+    if may_be_participle(sentence[place].word):
         return False
     if place == 0:
         return len(sentence) > 1 and sentence[1].word in grammar.prepositions
     before = sentence[place - 1]
     if before.is_possessive or before.word in grammar.articles or before.word in _NOUN_SIGNS:
         return True
-    if before.kind is UnitKind.WORD and before.word not in grammar.between and before.word not in ("to", "and"):
-        return True  # "a phone call"
     return before.kind is UnitKind.WORD and light_frame(before.word, European.ENGLISH) is not None
