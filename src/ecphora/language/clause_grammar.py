@@ -40,15 +40,12 @@ class Grammar:
         return next(word for word, found in self.prepositions.items() if found is slot)
 
 
-def _slots(to: str, for_: str, from_: str, possessor: str, other: str, none: str = "") -> dict[str, Slot]:
-    return {
-        word: slot
-        for slot, words in (
-            (Slot.TO, to), (Slot.FOR, for_), (Slot.FROM, from_), (Slot.POSSESSOR, possessor), (Slot.OTHER, other),
-            (Slot.NONE, none),
-        )
-        for word in words.split()
-    }  # fmt: skip
+_SLOTS = (Slot.TO, Slot.FOR, Slot.FROM, Slot.POSSESSOR, Slot.OTHER, Slot.NONE)
+
+
+def _slots(*prepositions: str) -> dict[str, Slot]:
+    """The slot of each preposition, from those of each slot in the order of ``_SLOTS``."""
+    return {word: slot for slot, words in zip(_SLOTS, prepositions, strict=False) for word in words.split()}
 
 
 GRAMMARS: Mapping[European, Grammar] = {
@@ -63,7 +60,9 @@ GRAMMARS: Mapping[European, Grammar] = {
             "must not never ever always often still also just once already even only soon finally later then again "
             "sometimes usually gladly kindly now recently both all get gets got getting"
         ),
-        prepositions=_slots("to unto", "for", "from off", "of", "on after about at over against into in with around under through"),
+        prepositions=_slots(
+            "to unto", "for", "from off", "of", "on after about at over against into in with around under through"
+        ),
         by=frozenset(("by",)),
         asks_subject=word_set("who what which whoever"),
         asks_object=word_set("whom"),
@@ -128,7 +127,9 @@ GRAMMARS: Mapping[European, Grammar] = {
         auxiliaries=word_set("hat haben hatte hatten habe ist sind war wird werden will soll muss kann"),
         passive=word_set("wurde wurden wird worden"),
         between=word_set("hat haben hatte habe ist war wird wurde wurden noch schon auch nicht nie immer gerade"),
-        prepositions=_slots("an", "für", "von vom", "", "bei gegen unter", "mit über auf zu zum zur in nach aus wegen am im beim"),
+        prepositions=_slots(
+            "an", "für", "von vom", "", "bei gegen unter", "mit über auf zu zum zur in nach aus wegen am im beim"
+        ),
         by=frozenset(("von", "vom", "durch")),
         asks_subject=word_set("wer"),
         asks_object=word_set("wen wem was"),

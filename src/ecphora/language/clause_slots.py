@@ -27,6 +27,7 @@ _MAX_RIGHT = 14
 """Units after a verb that may belong to it."""
 _OBJECT_REACH, _PREPOSITION_REACH = 4, 3
 """The most words from a verb to its object, and from a preposition to its name."""
+_OWNED = frozenset((Slot.OBJECT, Slot.POSSESSOR, Slot.OTHER))
 _MAX_APPOSITION = 7
 _PARTICLES = frozenset("up out in over off down back away along".split())  # noqa: SIM905
 _LOOSE = frozenset("after at in into on around about with con com avec en em dans sur sobre chez".split())  # noqa: SIM905
@@ -166,11 +167,8 @@ def right_names(
             if unit.word in grammar.by or is_preposition:
                 is_by, words, before = not is_preposition, 0, units[at - 1].word
                 slot = grammar.prepositions.get(unit.word)
-                current = (
-                    None
-                    if slot is Slot.OTHER and at > verb + 1 and unit.word in _LOOSE and before not in _PARTICLES
-                    else slot
-                )
+                is_loose = slot is Slot.OTHER and at > verb + 1 and unit.word in _LOOSE and before not in _PARTICLES
+                current = None if is_loose else slot
                 if slot is not None and not _is_of_thing(units, at, grammar):
                     prepositions.add(slot)
             continue
@@ -180,16 +178,13 @@ def right_names(
             continue
         if is_by and not unit.is_possessive:
             agents.append(unit.number)
-        elif current is Slot.OBJECT:
-            if unit.is_possessive:
-                found.append(SlotName(Slot.POSSESSOR, unit.number))
-            elif not has_object or units[at - 1].word in _CONJUNCTIONS:
+        elif current is Slot.OBJECT and not unit.is_possessive:
+            if not has_object or units[at - 1].word in _CONJUNCTIONS:
                 found.append(SlotName(Slot.OBJECT, unit.number))
-                if units[at - 1].word not in grammar.articles:
-                    prepositions.add(Slot.OBJECT)
-            has_object = True
-        elif current is not None and (not unit.is_possessive or current in (Slot.POSSESSOR, Slot.OTHER)):
+                prepositions |= {Slot.OBJECT} if units[at - 1].word not in grammar.articles else set()
+        elif current is not None and (not unit.is_possessive or current in _OWNED):
             found.append(SlotName(Slot.POSSESSOR if unit.is_possessive else current, unit.number))
+        has_object = has_object or current is Slot.OBJECT
     return found, frozenset(prepositions), agents
 
 

@@ -72,19 +72,21 @@ def split_units(text: str, language: European, known: frozenset[str]) -> Iterato
                 continue
             if unit.word in _ARROWS:  # "Jonas → Mira" is "from Jonas to Mira"
                 yield Unit(grammar.preposition(Slot.FROM))
-                unit = Unit(grammar.preposition(Slot.TO))
-            if (
-                not joins_names
-                and held.kind is UnitKind.NAME
-                and held.word.endswith("s")
-                and person_nouns(unit.word, language)
-            ):
-                held = Unit(held.word[:-1], UnitKind.NAME, None, True)  # "Miras Chef"
+            if not joins_names and held.kind is UnitKind.NAME and person_nouns(unit.word, language):
+                held = _genitive(held)
             if not (held.word == "the" and unit.word == USER):
                 yield held
-        held = Unit(unit.word, UnitKind.NAME, None, unit.is_possessive) if unit.word == USER else unit
+        if unit.word in _ARROWS:
+            held = Unit(grammar.preposition(Slot.TO))
+        else:
+            held = Unit(unit.word, UnitKind.NAME, None, unit.is_possessive) if unit.word == USER else unit
     if held is not None:
         yield held
+
+
+def _genitive(name: Unit) -> Unit:
+    """A German name before a noun for a person as its owner, without its "s": "Miras Chef"."""
+    return Unit(name.word[:-1], UnitKind.NAME, None, True) if name.word.endswith("s") else name
 
 
 def sentences(units: Iterable[Unit]) -> Iterator[list[Unit]]:

@@ -27,33 +27,46 @@ def person_parties(units: Sequence[Unit], noun: int, party: Party, grammar: Gram
     start = noun - 1
     while start >= 0 and units[start].kind is UnitKind.WORD and noun - start <= 2 and not _is_bound(units[start]):
         start -= 1
-    after = noun + 2 if noun + 2 < len(units) and units[noun + 1].word in _OWNERS else None
-    if after is not None and after + 1 < len(units) and units[after].word in grammar.articles:
-        after += 1
+    after = _after_of(units, noun, grammar)
     if start >= 0 and units[start].is_possessive:
         owner, before, end = units[start], start - 1, noun + 1
     elif after is not None:
         has_article = start >= 0 and units[start].word in grammar.articles
         owner, before, end = units[after], start - 1 if has_article else start, after + 1
     else:
-        while start >= 0 and units[start].word in grammar.articles:
-            start -= 1
-        if start >= 2 and units[start].word == "as":
-            for slot, number in verb_places(units, _verb_before(units, start), grammar).names:
-                if number is not None and slot in (Slot.SUBJECT, Slot.OBJECT):
-                    yield number, Party(party if slot is Slot.OBJECT else -party)
-        elif grammar.follows_verb and noun + 1 < len(units) and units[noun + 1].is_person:
-            number = units[noun + 1].number  # "¿De quién es inquilino Jonas?"
-            if number is not None:
-                yield number, party
+        yield from _ownerless_parties(units, noun, start, party, grammar)
         return
     if owner.kind not in (UnitKind.NAME, UnitKind.PRONOUN):
         return
-    if owner.number is not None:
-        yield owner.number, Party(-party)
     holder = _linked_before(units, before) or _linked_after(units, end, grammar)
-    if holder is not None and holder.number is not None:
-        yield holder.number, party
+    for unit, its_party in ((owner, Party(-party)), (holder, party)):
+        if unit is not None and unit.number is not None:
+            yield unit.number, its_party
+
+
+def _after_of(units: Sequence[Unit], noun: int, grammar: Grammar) -> int | None:
+    """The index of the name after "of" and a noun, and after an article there."""
+    at = noun + 2
+    if at >= len(units) or units[noun + 1].word not in _OWNERS:
+        return None
+    return at + 1 if units[at].word in grammar.articles and at + 1 < len(units) else at
+
+
+def _ownerless_parties(
+    units: Sequence[Unit], noun: int, start: int, party: Party, grammar: Grammar
+) -> Iterator[tuple[int, Party]]:
+    """The names around a noun with no owner beside it: "Mira has Jonas as boss", "¿De quién es inquilino Jonas?"."""
+    while start >= 0 and units[start].word in grammar.articles:
+        start -= 1
+    if start >= 2 and units[start].word == "as":
+        parties = {Slot.OBJECT: party, Slot.SUBJECT: Party(-party)}
+        for slot, number in verb_places(units, _verb_before(units, start), grammar).names:
+            if number is not None and slot in parties:
+                yield number, parties[slot]
+    elif grammar.follows_verb and noun + 1 < len(units) and units[noun + 1].is_person:
+        number = units[noun + 1].number
+        if number is not None:
+            yield number, party
 
 
 def _verb_before(units: Sequence[Unit], at: int) -> int:
@@ -91,13 +104,8 @@ def event_parties(
 
     The verb that carries the noun adds its subject and object: "Jonas wrote Mira a letter", "Mira got a letter".
     """
-    found: dict[int, Party] = {}
-    owner = noun - 1
-    while owner >= 0 and noun - owner < 3 and units[owner].kind is UnitKind.WORD and not units[owner].is_possessive:
-        owner -= 1
-    number = units[owner].number if owner >= 0 and units[owner].is_possessive else None
-    if number is not None:
-        found[number] = frame[Slot.SUBJECT]
+    owner = _owner(units, noun)
+    found = {} if owner is None else {owner: frame[Slot.SUBJECT]}
     right, prepositions, agents = right_names(units, noun, grammar, None)
     is_given = bool({Slot.TO, Slot.FOR} & prepositions)
     for slot, number in (*right, *(SlotName(Slot.SUBJECT, agent) for agent in agents)):
@@ -107,18 +115,31 @@ def event_parties(
     carrier = _carrier(units, noun, grammar)
     if carrier is not None:
         verb, verb_frame = carrier
-        places = verb_places(units, verb, grammar, subject_follows=subject_follows)
         is_from = verb_frame is GIVE or (frame is DEBT and Slot.FROM not in prepositions)
-        for slot, number in places.names:
-            if number is None or number in found:
-                continue
-            if slot is Slot.SUBJECT:
-                found[number] = frame[Slot.SUBJECT if is_from else Slot.TO]
-            elif slot in (Slot.OBJECT, Slot.TO, Slot.FOR) and verb_frame is GIVE:
-                found[number] = frame[Slot.TO]
-            elif slot in (Slot.FROM, Slot.OTHER) and slot in frame:
-                found[number] = frame[slot]
+        carried = _carried_frame(frame, is_given=verb_frame is GIVE, is_from=is_from)
+        for slot, number in verb_places(units, verb, grammar, subject_follows=subject_follows).names:
+            if number is not None and slot in carried:
+                found.setdefault(number, carried[slot])
     return found
+
+
+def _owner(units: Sequence[Unit], noun: int) -> int | None:
+    """The number of the name whose "'s" is before a noun, with at most one word between."""
+    at = noun - 1
+    while at >= 0 and noun - at < 3 and units[at].kind is UnitKind.WORD and not units[at].is_possessive:
+        at -= 1
+    return units[at].number if at >= 0 and units[at].is_possessive else None
+
+
+def _carried_frame(frame: Frame, *, is_given: bool, is_from: bool) -> Frame:
+    """The parties beside a verb that carries a noun with a frame.
+
+    ``is_given`` says that its object receives the noun, ``is_from`` that the noun comes from its subject.
+    """
+    goal = frame[Slot.TO]
+    found = {slot: frame[slot] for slot in (Slot.FROM, Slot.OTHER) if slot in frame}
+    found[Slot.SUBJECT] = frame[Slot.SUBJECT] if is_from else goal
+    return found | (dict.fromkeys((Slot.OBJECT, Slot.TO, Slot.FOR), goal) if is_given else {})
 
 
 def _carrier(units: Sequence[Unit], noun: int, grammar: Grammar) -> tuple[int, Frame] | None:

@@ -16,10 +16,10 @@ from .sentence_relations import (
     Parties,
     Relation,
     fitting_senses,
+    is_surely_noun,
     note_relations,
     noun_relations,
     parties_of,
-    is_surely_noun,
     words_beside,
 )
 from .verb_forms import may_be_participle

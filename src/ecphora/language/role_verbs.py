@@ -7,8 +7,9 @@ from .role_frames import AWAIT, BORROW, EQUALS, GIVE, LEARN, PASS, PLAIN, REVERS
 
 VERBS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
     European.ENGLISH: (
-        ("give", GIVE, "give hand present donate send bring buy/object buy/for get/object get/for fetch/object knit/for "
-                       "wrap/for pass award grant bequeath surprise+with leave/to leave/object hand+over hand+down pass+on treat+to"),
+        ("give", GIVE, "give hand present donate send bring buy/object buy/for get/object get/for"),
+        ("give", GIVE, "fetch/object knit/for wrap/for pass award grant bequeath surprise+with leave/to"),
+        ("give", GIVE, "leave/object hand+over hand+down pass+on treat+to"),
         ("give", TAKE, "receive/from obtain inherit/from accept/from get have/from unwrap"),
         ("give", GIVE, "belong/to"),
         ("give", PASS, "go/from pass/from come/from"),
@@ -33,14 +34,16 @@ VERBS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
         ("mentor", PLAIN, "mentor take+wing guide"),
         ("tell", GIVE, "tell inform notify brief share/other let+know announce/to mention/to confide report/to"),
         ("tell", TAKE, "hear/from learn/from hear+through learn+through know/from"),
-        ("write", PLAIN, "write text email message mail correspond notify contact drop+line leave+voicemail leave+note"),
+        ("write", PLAIN, "write text email message mail correspond notify contact drop+line"),
+        ("write", PLAIN, "leave+voicemail leave+note"),
         ("write", TAKE, "hear+by hear+mail"),
         ("employ", PLAIN, "employ hire recruit engage take+on"),
         ("employ", REVERSED, "work/for"),
         ("fire", PLAIN, "fire dismiss sack lay+off let+go"),
         ("manage", PLAIN, "manage supervise lead oversee head direct"),
         ("manage", REVERSED, "report/to answer/to work+under serve+under work/possessor belong/possessor"),
-        ("beat", PLAIN, "beat defeat outplay win+against prevail overcome outrun overtake outdo finish+ahead come+ahead best trounce crush knock+out eliminate"),
+        ("beat", PLAIN, "beat defeat outplay win+against prevail overcome outrun overtake outdo"),
+        ("beat", PLAIN, "finish+ahead come+ahead best trounce crush knock+out eliminate"),
         ("beat", REVERSED, "lose/to lose+against come+behind finish+behind succumb/to"),
         ("call", PLAIN, "call phone ring telephone dial"),
         ("visit", PLAIN, "visit drop+in stay+with stop+by come+see go+see call+on look+up drop+by"),
@@ -51,13 +54,16 @@ VERBS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
         ("assign", PLAIN, "assign delegate entrust allocate hand+over put+on"),
         ("assign", TAKE, "get+ticket get+task receive+ticket receive+task get+job"),
         ("treat", PLAIN, "treat operate examine cure vaccinate diagnose heal"),
-        ("drive", PLAIN, "drive chauffeur pick+up drop+off take+airport take+home take+station take+hospital take+school collect fetch meet+station meet+airport bring+home escort"),
+        ("drive", PLAIN, "drive chauffeur pick+up drop+off take+airport take+home take+station"),
+        ("drive", PLAIN, "take+hospital take+school collect fetch meet+station meet+airport bring+home"),
+        ("drive", PLAIN, "escort"),
         ("drive", REVERSED, "ride+with drive+with travel+car"),
         ("help", PLAIN, "help assist aid support come+aid come+rescue"),
         ("thank", PLAIN, "thank say+thank say+thanks express+thanks"),
         ("recommend", PLAIN, "recommend suggest tip+off point+to"),
         ("introduce", PLAIN, "introduce present/object"),
-        ("replace", ROB, "replace succeed take+over fill+in/for stand+in/for step+in/for substitute cover/for swap+in deputize act+deputy relieve follow+as"),
+        ("replace", ROB, "replace succeed take+over fill+in/for stand+in/for step+in/for substitute"),
+        ("replace", ROB, "cover/for swap+in deputize act+deputy relieve follow+as"),
         ("replace", REVERSED, "precede hand+over/to make+way"),
         ("follow", PLAIN, "follow chase shadow trail pursue"),
         ("babysit", PLAIN, "babysit look+after take+care mind sit/for care/for watch nanny"),
@@ -235,32 +241,53 @@ VERBS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
 
 LIGHT_VERBS: Mapping[European, tuple[str, str]] = {
     European.ENGLISH: (
-        "give make do send write pay offer file express leave issue extend show hand return cast throw lend owe bring "
-        "lodge raise pass deliver mail post submit arrange",
-        "get receive have take accept obtain enjoy suffer need seek undergo earn want await expect request follow "
-        "answer open read",
+        (
+            "give make do send write pay offer file express leave issue extend show hand return cast throw lend "
+            "owe bring lodge raise pass deliver mail post submit arrange"
+        ),
+        (
+            "get receive have take accept obtain enjoy suffer need seek undergo earn want await expect request "
+            "follow answer open read"
+        ),
     ),
     European.GERMAN: (
         "geben machen schicken senden schreiben stellen leisten erteilen schenken",
         "bekommen kriegen erhalten haben nehmen annehmen brauchen",
     ),
-    European.SPANISH: ("dar hacer enviar escribir mandar", "recibir tener tomar aceptar obtener"),
-    European.FRENCH: ("donner faire envoyer écrire passer offrir", "recevoir avoir prendre accepter obtenir suivre"),
-    European.PORTUGUESE: ("dar fazer enviar escrever mandar", "receber ter tomar aceitar obter ganhar"),
+    European.SPANISH: (
+        "dar hacer enviar escribir mandar",
+        "recibir tener tomar aceptar obtener",
+    ),
+    European.FRENCH: (
+        "donner faire envoyer écrire passer offrir",
+        "recevoir avoir prendre accepter obtenir suivre",
+    ),
+    European.PORTUGUESE: (
+        "dar fazer enviar escrever mandar",
+        "receber ter tomar aceitar obter ganhar",
+    ),
 }
 """Verbs that only carry a noun of relation: whose subject it comes from, and whose subject it comes to."""
 
 NO_RELATION: Mapping[European, str] = {
-    European.ENGLISH: "be do go come say think know make want like love need feel become seem happen "
-    "try start stop keep plan live divorce wed resemble befriend talk chat speak argue agree "
-    "fight play travel use look move work arrive wait ask win take put leave file express suffer sign name",
-    European.GERMAN: "sein tun gehen kommen sagen denken wissen machen wollen mögen müssen können werden haben "
-    "treffen heiraten sprechen reden leben wohnen arbeiten rufen holen laden nehmen",
-    European.SPANISH: "ser estar hacer ir venir decir pensar saber querer poder tener haber casar hablar vivir "
-    "conocer pedir tomar alquilar",
-    European.FRENCH: "être avoir faire aller venir dire penser savoir vouloir pouvoir épouser parler vivre "
-    "rencontrer louer prendre",
-    European.PORTUGUESE: "ser estar fazer ir vir dizer pensar saber querer poder ter casar falar viver conhecer "
-    "pedir tomar alugar",
+    European.ENGLISH: (
+        "be do go come say think know make want like love need feel become seem happen try start stop keep "
+        "plan live divorce wed resemble befriend talk chat speak argue agree fight play travel use look move "
+        "work arrive wait ask win take put leave file express suffer sign name"
+    ),
+    European.GERMAN: (
+        "sein tun gehen kommen sagen denken wissen machen wollen mögen müssen können werden haben treffen "
+        "heiraten sprechen reden leben wohnen arbeiten rufen holen laden nehmen"
+    ),
+    European.SPANISH: (
+        "ser estar hacer ir venir decir pensar saber querer poder tener haber casar hablar vivir conocer "
+        "pedir tomar alquilar"
+    ),
+    European.FRENCH: (
+        "être avoir faire aller venir dire penser savoir vouloir pouvoir épouser parler vivre rencontrer louer prendre"
+    ),
+    European.PORTUGUESE: (
+        "ser estar fazer ir vir dizer pensar saber querer poder ter casar falar viver conhecer pedir tomar alugar"
+    ),
 }
 """Verbs that take no person as an object, that are auxiliaries, or whose parties are equals."""
