@@ -27,6 +27,9 @@ _BEFORE_NEGATED, _AFTER_NEGATED = 4, 2
 _OBLIGATIONS = frozenset("has have needs need had got tiene tem".split())  # noqa: SIM905
 _MUST = frozenset("must should muss doit debe".split())  # noqa: SIM905
 _TO = frozenset(("to", "que", "de"))
+_GREETINGS = frozenset(
+    "hey hi hello thanks yeah yep yes no congrats wow oh dear sure well sorry hallo danke hola oi salut".split()  # noqa: SIM905
+)
 _WORDS_BESIDE = 8
 """The most units from a verb to a word with which it has another sense."""
 _NOUN_SIGNS = frozenset("of with for after about no any another several two three first last next".split())  # noqa: SIM905
@@ -50,7 +53,7 @@ def relations(sentence: Sequence[Unit], grammar: Grammar) -> Iterator[Relation]:
     """The relations that a sentence states, for each verb and each noun of relation in it."""
     carried = _carried(sentence, grammar)
     people = {unit.number for unit in sentence if unit.number is not None}
-    owners = people - {unit.number for unit in sentence if unit.is_person}
+    takers = {unit.number for at, unit in enumerate(sentence) if unit.is_person and not _is_called(sentence, at)}
     is_note, used = True, set[str]()
     for place, unit in enumerate(sentence):
         if unit.kind is not UnitKind.WORD or unit.word in grammar.articles or unit.word in grammar.prepositions:
@@ -60,11 +63,20 @@ def relations(sentence: Sequence[Unit], grammar: Grammar) -> Iterator[Relation]:
         if unit.word not in used and not is_surely_noun(sentence, place, grammar):
             is_note = is_note and not _may_be_verb(unit.word, grammar)
             for relation in _verb_relations(sentence, place, grammar, carried, used):
-                yield _with_other(relation, people, owners, grammar)
+                yield _with_other(relation, people, takers, grammar)
         for relation in noun_relations(sentence, place, grammar):
-            yield _with_other(relation, people, owners, grammar)
+            whole = _with_other(relation, people, takers, grammar)
+            if len(set(whole.parties.values())) == 2:  # "had a challenge" may be no relation
+                yield whole
     if is_note:
-        yield from (_with_other(relation, people, owners, grammar) for relation in note_relations(sentence, grammar))
+        yield from (_with_other(relation, people, takers, grammar) for relation in note_relations(sentence, grammar))
+
+
+def _is_called(sentence: Sequence[Unit], at: int) -> bool:
+    """Whether the name at an index is only spoken to: "Hey Mira, …"."""
+    before = sentence[at - 1].word if at else ","
+    following = sentence[at + 1].word if at + 1 < len(sentence) else ","
+    return following == "," and (before == "," or before in _GREETINGS)
 
 
 def _may_be_verb(word: str, grammar: Grammar) -> bool:
@@ -72,10 +84,10 @@ def _may_be_verb(word: str, grammar: Grammar) -> bool:
     return word in grammar.auxiliaries or bool(known_senses(word, language) and not event_nouns(word, language))
 
 
-def _with_other(relation: Relation, people: set[int], owners: set[int], grammar: Grammar) -> Relation:
+def _with_other(relation: Relation, people: set[int], takers: set[int | None], grammar: Grammar) -> Relation:
     """A relation in which the only other person of a sentence has the other party, if that of one is found.
 
-    ``owners`` are the people who are named only as the owner of something.
+    ``takers`` are the people who may take part: not those who are named only as owners or spoken to.
     """
     is_open = relation.is_open and len(people) == 2 and len(relation.parties) == 1 and grammar.joins_names
     if not is_open or relation.name in EQUAL_RELATIONS:
@@ -84,7 +96,7 @@ def _with_other(relation: Relation, people: set[int], owners: set[int], grammar:
     if number not in people:
         return relation
     (other,) = people - {number}
-    if other in owners:
+    if other not in takers:
         return relation
     return relation._replace(parties={number: found, other: Party(-found)}, is_inferred=True)
 
