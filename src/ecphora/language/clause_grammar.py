@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from .european_languages import European, word_set
 from .role_frames import Slot
 
+CONJUNCTIONS = frozenset("and or & und oder y e et ou".split())  # noqa: SIM905
+"""The words that join two names, or two clauses."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Grammar:
     """The small words of a language.
 
@@ -34,6 +38,11 @@ class Grammar:
     follows_verb: bool = False
     needs_preposition: bool = False
     joins_names: bool = True
+
+    @cached_property
+    def small_words(self) -> frozenset[str]:
+        """The words that are neither a verb nor a noun."""
+        return self.articles | self.breaks | self.by | self.prepositions.keys() | self.asks | CONJUNCTIONS
 
     def preposition(self, slot: Slot) -> str:
         """The first preposition of a slot."""

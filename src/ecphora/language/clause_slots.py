@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .clause_grammar import Grammar
+from .clause_grammar import CONJUNCTIONS, Grammar
 from .clause_units import Unit, UnitKind
 from .european_languages import European
 from .role_frames import Slot
@@ -29,11 +29,11 @@ _OBJECT_REACH, _PREPOSITION_REACH = 4, 3
 """The most words from a verb to its object, and from a preposition to its name."""
 _OWNED = frozenset((Slot.OBJECT, Slot.POSSESSOR, Slot.OTHER))
 _MAX_APPOSITION = 7
+_THINGS = frozenset(("it", "them"))
 _PARTICLES = frozenset("up out in over off down back away along".split())  # noqa: SIM905
 _LOOSE = frozenset("after at in into on around about with con com avec en em dans sur sobre chez".split())  # noqa: SIM905
 """Prepositions that belong to the verb only right after it."""
 _CAUSATIVES = frozenset(("had", "has", "have", "got", "gets", "get"))
-_CONJUNCTIONS = frozenset("and or & und oder y e et ou".split())  # noqa: SIM905
 _ADVERB_ENDINGS = ("ly", "mente")
 _RELATIVE_OBJECTS = frozenset(("whom", "that", "who"))
 _RELATIVE_SUBJECTS = frozenset(("who", "that", "qui", "que", "quien"))
@@ -84,7 +84,7 @@ def _before_verb(units: Sequence[Unit], verb: int, grammar: Grammar) -> tuple[in
         is_passive = False
     if at >= 0 and units[at].word == ",":
         at = _before_apposition(units, at)
-    elif at >= 0 and units[at].word in _CONJUNCTIONS | {"but", "then", "pero", "mais", "mas", "aber"}:
+    elif at >= 0 and units[at].word in CONJUNCTIONS | {"but", "then", "pero", "mais", "mas", "aber"}:
         at = _first_subject(units, at, grammar)
     elif at > 0 and units[at].word in _RELATIVE_SUBJECTS:
         at = at - 2 if units[at - 1].word == "," else at - 1
@@ -131,7 +131,7 @@ def _subjects(units: Sequence[Unit], end: int, grammar: Grammar) -> tuple[list[i
     if end < 0:
         return [], None
     found, at = [units[end].number], end - 1
-    while at >= 1 and units[at].word in _CONJUNCTIONS | {","} and units[at - 1].is_person:
+    while at >= 1 and units[at].word in CONJUNCTIONS | {","} and units[at - 1].is_person:
         if units[at].word == "," and len(found) < 2:
             break
         found.append(units[at - 1].number)
@@ -161,7 +161,7 @@ def right_names(
     is_by, words, has_object = False, 0, False
     for at in range(verb + 1, _clause_end(units, verb, grammar)):
         unit = units[at]
-        if unit.kind is UnitKind.WORD and unit.word not in _CONJUNCTIONS:
+        if unit.kind is UnitKind.WORD and unit.word not in CONJUNCTIONS:
             words += 1
             is_preposition = unit.word in grammar.prepositions
             if unit.word in grammar.by or is_preposition:
@@ -179,9 +179,10 @@ def right_names(
         if is_by and not unit.is_possessive:
             agents.append(unit.number)
         elif current is Slot.OBJECT and not unit.is_possessive:
-            if not has_object or units[at - 1].word in _CONJUNCTIONS:
+            if not has_object or units[at - 1].word in CONJUNCTIONS:
                 found.append(SlotName(Slot.OBJECT, unit.number))
-                prepositions |= {Slot.OBJECT} if units[at - 1].word not in grammar.articles else set()
+                is_thing = unit.word in _THINGS or units[at - 1].word in grammar.articles
+                prepositions |= set() if is_thing else {Slot.OBJECT}
         elif current is not None and (not unit.is_possessive or current in _OWNED):
             found.append(SlotName(Slot.POSSESSOR if unit.is_possessive else current, unit.number))
         has_object = has_object or current is Slot.OBJECT
@@ -193,9 +194,9 @@ def _is_of_thing(units: Sequence[Unit], preposition: int, grammar: Grammar) -> b
     if preposition + 1 >= len(units):
         return False
     following = units[preposition + 1]
-    return following.word.isdigit() or (
-        grammar.language is European.ENGLISH and following.kind is UnitKind.WORD and following.word in grammar.articles
-    )
+    is_article = grammar.language is European.ENGLISH and following.word in grammar.articles
+    is_alone = preposition + 2 >= len(units) or units[preposition + 2].kind is not UnitKind.WORD
+    return following.word.isdigit() or (is_article and not is_alone)
 
 
 def _reach(slot: Slot | None) -> int:
@@ -209,7 +210,7 @@ def _clause_end(units: Sequence[Unit], verb: int, grammar: Grammar) -> int:
     for at in range(verb + 1, end):
         word = units[at].word
         following = units[at + 1] if at + 1 < len(units) else None
-        if word in _CONJUNCTIONS and following is not None:
+        if word in CONJUNCTIONS and following is not None:
             joins_names = units[at - 1].is_person and following.is_person
             if not joins_names or _starts_clause(units, at + 1, grammar):
                 return at

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from .clause_grammar import Grammar
 from .clause_slots import SlotName, right_names, verb_places
 from .clause_units import Unit, UnitKind
-from .role_frames import DEBT, GIVE, TAKE, Frame, Party, Slot
+from .role_frames import DEBT, GIVE, HAD, SENT, TAKE, Frame, Party, Slot
 from .role_lexicon import light_frame
 
 _LINKS = frozenset(
@@ -14,6 +14,7 @@ _LINKS = frozenset(
 _LINK_WORDS = _LINKS | {"not", "still", "now", "also", "has"}
 _OWNERS = frozenset("of to de del du d von vom do da dos das".split())  # noqa: SIM905
 _NAMING = frozenset((",", "called", "named", ":", "as"))
+_OWE = frozenset(("owe", "owes", "owed", "owing"))
 _LIGHT_REACH = 8
 """The most units between a noun and the verb that carries it."""
 
@@ -104,15 +105,19 @@ def event_parties(
 
     The verb that carries the noun adds its subject and object: "Jonas wrote Mira a letter", "Mira got a letter".
     """
+    if any(unit.word in _OWE for unit in units[max(0, noun - _LIGHT_REACH) : noun]):
+        return {}  # "to" is before who gave what one owes, as in "she owes the promotion to Jonas"
     owner = _owner(units, noun)
     found = {} if owner is None else {owner: frame[Slot.SUBJECT]}
+    carrier = _carrier(units, noun, grammar)
+    if frame is HAD and carrier is not None and carrier[1] is GIVE:
+        frame = SENT  # "did an interview with Mira"
     right, prepositions, agents = right_names(units, noun, grammar, None)
     is_given = bool({Slot.TO, Slot.FOR} & prepositions)
     for slot, number in (*right, *(SlotName(Slot.SUBJECT, agent) for agent in agents)):
         if number is not None and slot in frame:
             is_source = slot is Slot.POSSESSOR and is_given
             found.setdefault(number, frame[Slot.SUBJECT if is_source else slot])
-    carrier = _carrier(units, noun, grammar)
     if carrier is not None:
         verb, verb_frame = carrier
         is_from = verb_frame is GIVE or (frame is DEBT and Slot.FROM not in prepositions)

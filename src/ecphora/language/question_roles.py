@@ -119,10 +119,8 @@ def _main_verb(units: Sequence[Unit], grammar: Grammar, language: European, *, h
         for place, unit in enumerate(units)
         if unit.kind is UnitKind.WORD
         and not unit.is_possessive
-        and unit.word not in grammar.articles
-        and unit.word not in grammar.prepositions
-        and unit.word not in grammar.asks
-        and not (language is not European.ENGLISH and is_surely_noun(units, place, grammar))
+        and unit.word not in grammar.small_words
+        and not is_surely_noun(units, place, grammar)
         and (unit.word not in grammar.between or (place > 0 and _is_full_verb(units, place, language)))
         and not unit.word.endswith(("ly", "mente"))
     ]

@@ -105,6 +105,11 @@ VERBS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
         ("feed", PLAIN, "feed nourish"),
         ("serve", PLAIN, "serve wait+on"),
         ("supply", GIVE, "supply deliver provide equip"),
+        ("give", GIVE, "deliver"),
+        ("accuse", PLAIN, "turn+in press+charges"),
+        ("invite", PLAIN, "take+out take+dinner take+lunch treat+dinner"),
+        ("return", GIVE, "return give+back bring+back hand+back"),
+        ("return", TAKE, "get+back receive+back"),
         ("supply", TAKE, "order/from get/from"),
         ("nurse", PLAIN, "nurse look+after care/for tend"),
         ("insult", PLAIN, "insult offend mock tease ridicule bully taunt make+fun"),
@@ -148,7 +153,7 @@ VERBS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
         ("tell", TAKE, "erfahren/from hören/from"),
         ("employ", PLAIN, "einstellen beschäftigen"),
         ("manage", REVERSED, "arbeiten/for arbeiten+unter berichten"),
-        ("manage", PLAIN, "leiten führen"),
+        ("manage", ROB, "leiten führen"),
         ("call", PLAIN, "anrufen rufen+an telefonieren"),
         ("visit", PLAIN, "besuchen"),
         ("help", PLAIN, "helfen unterstützen"),
@@ -243,7 +248,7 @@ LIGHT_VERBS: Mapping[European, tuple[str, str]] = {
     European.ENGLISH: (
         (
             "give make do send write pay offer file express leave issue extend show hand return cast throw lend "
-            "owe bring lodge raise pass deliver mail post submit arrange"
+            "bring lodge raise pass deliver mail post submit arrange"
         ),
         (
             "get receive have take accept obtain enjoy suffer need seek undergo earn want await expect request "
@@ -271,8 +276,8 @@ LIGHT_VERBS: Mapping[European, tuple[str, str]] = {
 
 NO_RELATION: Mapping[European, str] = {
     European.ENGLISH: (
-        "be do go come say think know make want like love need feel become seem happen try start stop keep "
-        "plan live divorce wed resemble befriend talk chat speak argue agree fight play travel use look move "
+        "be do have get let go come say think know make want like love need feel become seem happen try start stop "
+        "keep plan live divorce wed resemble befriend talk chat speak argue agree fight play travel use look move "
         "work arrive wait ask win take put leave file express suffer sign name"
     ),
     European.GERMAN: (

@@ -32,6 +32,7 @@ _GREETINGS = frozenset(
 )
 _WORDS_BESIDE = 8
 """The most units from a verb to a word with which it has another sense."""
+_DEED_ENDINGS = ("tion", "sion", "ment", "al", "ance", "ing")
 _NOUN_SIGNS = frozenset("of with for after about no any another several two three first last next".split())  # noqa: SIM905
 
 
@@ -56,7 +57,7 @@ def relations(sentence: Sequence[Unit], grammar: Grammar) -> Iterator[Relation]:
     takers = {unit.number for at, unit in enumerate(sentence) if unit.is_person and not _is_called(sentence, at)}
     is_note, used = True, set[str]()
     for place, unit in enumerate(sentence):
-        if unit.kind is not UnitKind.WORD or unit.word in grammar.articles or unit.word in grammar.prepositions:
+        if unit.kind is not UnitKind.WORD or unit.word in grammar.small_words:
             continue
         if _is_negated(sentence, place, grammar):
             continue
@@ -173,6 +174,8 @@ def _verbal_nouns(sentence: Sequence[Unit], place: int, grammar: Grammar) -> tup
     """The relations of a noun with the stem of a verb: "gave her a massage", "his congratulations to her"."""
     if grammar.language is not European.ENGLISH or not _is_noun_place(sentence, place, grammar):
         return ()
+    if place and sentence[place - 1].is_possessive and sentence[place].word.endswith(_DEED_ENDINGS):
+        return ()  # Mira may be the one who promotes in "Mira's promotion", or the one who is promoted
     return tuple(
         Sense(sense.relation, DONE)
         for sense in senses(sentence[place].word, European.ENGLISH)
@@ -241,6 +244,11 @@ def is_surely_noun(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bo
     if not is_noun or may_be_participle(word):
         return False
     before = sentence[place - 1] if place else None
+    if before is not None and before.is_person and place > 1:
+        verb = sentence[place - 2].word  # "asked Mira questions"
+        return verb not in grammar.between and (
+            light_frame(verb, European.ENGLISH) is not None or may_be_participle(verb)
+        )
     is_compound = (
         before is not None
         and before.kind is UnitKind.WORD
