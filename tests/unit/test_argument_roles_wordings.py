@@ -70,6 +70,7 @@ STATEMENTS_AND_QUESTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "pay": (("300 francs: {a} → {b}.", "{b} charged {a} 300 francs."), ("Who paid {b}?", "Whom did {a} pay?")),
     "sell": (("{b} bought it from {a}.", "{a} got rid of it, {b} paid for it."), ("To whom did {a} sell something?",)),
     "advise": (("{b} asked {a} for advice.", "{b} consulted {a}."), ("Who advised {b}?", "Whose advice did {b} take?")),
+    "interview": (("{a} did an interview with {b}.",), ("Who interviewed {b}?",)),
     "scold": (("{b} got a scolding from {a}.", "{a} shouted at {b}."), ("Who scolded {b}?",)),
     "massage": (("{a} gave {b} a massage.", "{b} had a massage from {a}."), ("Who massaged {b}?",)),
     "german invite": (
@@ -103,6 +104,8 @@ OTHERS: tuple[tuple[int, str, str, str | None], ...] = (
     (0, "Wer hat Mira eingeladen?", "Jonas hat Mira nicht eingeladen.", None),
     (0, "Whom did Mira call?", "Hey Mira, I called yesterday.", "Jonas"),
     (0, "Who gave Mira a vase?", "Jonas gave Mira a ride.", None),
+    (0, "Who promoted Mira?", "Mira owes the promotion to Jonas.", None),
+    (0, "Whom did Mira promote?", "Mira's promotion was the decision of Jonas.", None),
     (0, "Who challenged Jonas?", "Jonas had a challenge.", None),
     (1, "Whom do I owe money?", "The user still owes Tom 20 euros.", None),
     (-1, "Who taught me chess?", "I gave Tom chess lessons.", None),

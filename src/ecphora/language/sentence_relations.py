@@ -241,8 +241,10 @@ def is_surely_noun(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bo
     if language is not European.ENGLISH:
         has_article = place > 0 and sentence[place - 1].word in grammar.articles
         return is_noun and (language is European.GERMAN or has_article or not known_senses(word, language))
-    if not is_noun or may_be_participle(word):
+    if may_be_participle(word):
         return False
+    if not is_noun:
+        return word.endswith(_DEED_ENDINGS) and _is_noun_place(sentence, place, grammar)
     before = sentence[place - 1] if place else None
     if before is not None and before.is_person and place > 1:
         verb = sentence[place - 2].word  # "asked Mira questions"
@@ -267,4 +269,5 @@ def _is_noun_place(sentence: Sequence[Unit], place: int, grammar: Grammar) -> bo
     before = sentence[place - 1]
     if before.is_possessive or before.word in grammar.articles or before.word in _NOUN_SIGNS:
         return True
-    return before.kind is UnitKind.WORD and light_frame(before.word, European.ENGLISH) is not None
+    frame = light_frame(before.word, European.ENGLISH) if before.kind is UnitKind.WORD else None
+    return frame is not None and not (frame is GIVE and before.word in grammar.auxiliaries)  # "did call"

@@ -14,6 +14,7 @@ from .terms import fold
 
 _IRREGULAR_FORMS = {
     European.ENGLISH: (
+        "be am is are was were been being; do does did done doing; "
         "babysit babysat babysitting; bear bore borne; become became; begin began begun; beat beaten; bind "
         "bound; bite bit bitten; blow blew blown; break broke broken; breed bred; bring brought; "
         "build built; buy bought; catch caught; choose chose chosen; come came coming; cut cutting; deal "
