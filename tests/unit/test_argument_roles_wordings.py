@@ -104,6 +104,7 @@ OTHERS: tuple[tuple[int, str, str, str | None], ...] = (
     (0, "Wer hat Mira eingeladen?", "Jonas hat Mira nicht eingeladen.", None),
     (0, "Whom did Mira call?", "Hey Mira, I called yesterday.", "Jonas"),
     (0, "Who gave Mira a vase?", "Jonas gave Mira a ride.", None),
+    (1, "¿Quién le debe dinero a Mira?", "Jonas pidió prestados 40 euros a Mira para Petra.", None),
     (0, "Who promoted Mira?", "Mira owes the promotion to Jonas.", None),
     (0, "Whom did Mira promote?", "Mira's promotion was the decision of Jonas.", None),
     (0, "Who challenged Jonas?", "Jonas had a challenge.", None),

@@ -70,14 +70,12 @@ def split_units(text: str, language: European, known: frozenset[str]) -> Iterato
             if held.kind is UnitKind.NAME and unit.kind is UnitKind.NAME and not held.is_possessive and joins_names:
                 held = Unit(f"{held.word} {unit.word}", UnitKind.NAME, None, unit.is_possessive)
                 continue
-            if unit.word in _ARROWS:  # "Jonas → Mira" is "from Jonas to Mira"
-                yield Unit(grammar.preposition(Slot.FROM))
             if not joins_names and held.kind is UnitKind.NAME and person_nouns(unit.word, language):
                 held = _genitive(held)
             if not (held.word == "the" and unit.word == USER):
                 yield held
         if unit.word in _ARROWS:
-            held = Unit(grammar.preposition(Slot.TO))
+            held = Unit(grammar.preposition(Slot.TO))  # "Jonas → Mira"
         else:
             held = Unit(unit.word, UnitKind.NAME, None, unit.is_possessive) if unit.word == USER else unit
     if held is not None:

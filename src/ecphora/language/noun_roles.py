@@ -113,11 +113,9 @@ def event_parties(
     if frame is HAD and carrier is not None and carrier[1] is GIVE:
         frame = SENT  # "did an interview with Mira"
     right, prepositions, agents = right_names(units, noun, grammar, None)
-    is_given = bool({Slot.TO, Slot.FOR} & prepositions)
     for slot, number in (*right, *(SlotName(Slot.SUBJECT, agent) for agent in agents)):
         if number is not None and slot in frame:
-            is_source = slot is Slot.POSSESSOR and is_given
-            found.setdefault(number, frame[Slot.SUBJECT if is_source else slot])
+            found.setdefault(number, frame[slot])
     if carrier is not None:
         verb, verb_frame = carrier
         is_from = verb_frame is GIVE or (frame is DEBT and Slot.FROM not in prepositions)
