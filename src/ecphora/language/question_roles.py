@@ -20,7 +20,7 @@ from .sentence_relations import (
     note_relations,
     noun_relations,
     parties_of,
-    words_beside,
+    words_near,
 )
 from .verb_forms import may_be_participle
 
@@ -76,7 +76,7 @@ def _question_relations(sentence: list[Unit], grammar: Grammar) -> list[Relation
     if verb is None:
         return nouns or list(note_relations(statement, grammar))
     places = verb_places(statement, verb, grammar, subject_follows=subject_follows)
-    found = fitting_senses(senses(statement[verb].word, language), places, words_beside(statement, verb, grammar))
+    found = fitting_senses(senses(statement[verb].word, language), places, words_near(statement, verb, grammar))
     if any(relation.parties for relation in nouns):
         found = [sense for sense in found if sense.word and sense.word != "$"]  # the verb only carries the noun
     return [*nouns, *(Relation(sense.relation, parties_of(sense, places), sense.is_transfer) for sense in found)]

@@ -132,7 +132,7 @@ def _verb_relations(
     if not candidates or sentence[place + 1 : place + 2] == [_RID]:
         return
     places = verb_places(sentence, place, grammar)
-    found = fitting_senses(candidates, places, words_beside(sentence, place, grammar))
+    found = fitting_senses(candidates, places, words_near(sentence, place, grammar))
     used.update(sense.word for sense in found)
     is_carrier = bool(carried) and light_frame(sentence[place].word, language) is not None
     for sense in found:
@@ -183,7 +183,7 @@ def _verbal_nouns(sentence: Sequence[Unit], place: int, grammar: Grammar) -> tup
     )
 
 
-def words_beside(units: Sequence[Unit], verb: int, grammar: Grammar) -> frozenset[str]:
+def words_near(units: Sequence[Unit], verb: int, grammar: Grammar) -> frozenset[str]:
     """The words near a verb with which it may have another sense, and "$" for one of money."""
     start = max(0, verb - _WORDS_BESIDE) if grammar.language is European.GERMAN else verb + 1
     words = frozenset(unit.word for unit in units[start : verb + 1 + _WORDS_BESIDE])
