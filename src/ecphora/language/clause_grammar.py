@@ -2,21 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from .european_languages import European, word_set
-from .role_lexicon import Slot
+from .role_frames import Slot
+
+CONJUNCTIONS = frozenset("and or & und oder y e et ou".split())  # noqa: SIM905
+"""The words that join two names, or two clauses."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grammar:
     """The small words of a language.
 
     ``between`` may stand between a subject and its verb, ``auxiliaries`` also before the subject of a question.
     ``passive`` auxiliaries make the subject the object. ``asks_subject`` and ``asks_object`` are question words for
     persons, ``breaks`` words at which a clause ends. ``follows_verb`` says that the subject of a question may follow
-    the verb, ``needs_preposition`` that a person as an object has one.
+    the verb, ``needs_preposition`` that a person as an object has one. ``joins_names`` says that
+    words with capitals side by side are one name, which they are not where nouns have capitals.
     """
 
+    language: European
     auxiliaries: frozenset[str]
     passive: frozenset[str]
     between: frozenset[str]
@@ -31,20 +37,29 @@ class Grammar:
     breaks: frozenset[str]
     follows_verb: bool = False
     needs_preposition: bool = False
+    joins_names: bool = True
+
+    @cached_property
+    def small_words(self) -> frozenset[str]:
+        """The words that are neither a verb nor a noun."""
+        return self.articles | self.breaks | self.by | self.prepositions.keys() | self.asks | CONJUNCTIONS
+
+    def preposition(self, slot: Slot) -> str:
+        """The first preposition of a slot."""
+        return next(word for word, found in self.prepositions.items() if found is slot)
 
 
-def _slots(to: str, for_: str, from_: str, possessor: str, other: str) -> dict[str, Slot]:
-    return {
-        word: slot
-        for slot, words in (
-            (Slot.TO, to), (Slot.FOR, for_), (Slot.FROM, from_), (Slot.POSSESSOR, possessor), (Slot.OTHER, other),
-        )
-        for word in words.split()
-    }  # fmt: skip
+_SLOTS = (Slot.TO, Slot.FOR, Slot.FROM, Slot.POSSESSOR, Slot.OTHER, Slot.NONE)
+
+
+def _slots(*prepositions: str) -> dict[str, Slot]:
+    """The slot of each preposition, from those of each slot in the order of ``_SLOTS``."""
+    return {word: slot for slot, words in zip(_SLOTS, prepositions, strict=False) for word in words.split()}
 
 
 GRAMMARS: Mapping[European, Grammar] = {
     European.ENGLISH: Grammar(
+        language=European.ENGLISH,
         auxiliaries=word_set(
             "do does did has have had is are was were am will would shall should can could may might must"
         ),
@@ -54,7 +69,9 @@ GRAMMARS: Mapping[European, Grammar] = {
             "must not never ever always often still also just once already even only soon finally later then again "
             "sometimes usually gladly kindly now recently both all get gets got getting"
         ),
-        prepositions=_slots("to unto", "for", "from off", "of", "on after about at over against into in with around"),
+        prepositions=_slots(
+            "to unto", "for", "from off", "of", "on after about at over against into in with around under through"
+        ),
         by=frozenset(("by",)),
         asks_subject=word_set("who what which whoever"),
         asks_object=word_set("whom"),
@@ -65,11 +82,12 @@ GRAMMARS: Mapping[European, Grammar] = {
         breaks=word_set("because when while if that who whom which but so although though since until whether where"),
     ),
     European.SPANISH: Grammar(
+        language=European.SPANISH,
         auxiliaries=word_set("ha han había he has"),
         passive=word_set("fue fueron es son era sido"),
         between=word_set("ha han había he has fue fueron es son era sido no le les lo la los las me te se nos ya "
                          "todavía aún también siempre nunca"),
-        prepositions=_slots("a al", "para", "de del", "", "con en sobre"),
+        prepositions=_slots("a al", "para", "de del", "", "con en sobre contra"),
         by=frozenset(("por",)),
         asks_subject=word_set("quién quiénes"),
         asks_object=word_set(""),
@@ -82,11 +100,12 @@ GRAMMARS: Mapping[European, Grammar] = {
         needs_preposition=True,
     ),
     European.FRENCH: Grammar(
+        language=European.FRENCH,
         auxiliaries=word_set("a ont avait est sont ai as"),
         passive=word_set("est sont fut été était"),
         between=word_set("a ont avait ai as est sont fut été était ne n pas lui leur l le la les en y me m se s te t "
                          "déjà encore aussi toujours jamais"),
-        prepositions=_slots("à au aux", "pour", "de du d", "", "avec chez en sur dans"),
+        prepositions=_slots("à au aux", "pour", "de du d", "", "avec chez en sur dans contre envers"),
         by=frozenset(("par",)),
         asks_subject=word_set("qui"),
         asks_object=word_set(""),
@@ -97,10 +116,11 @@ GRAMMARS: Mapping[European, Grammar] = {
         breaks=word_set("parce quand pendant si que mais dont"),
     ),
     European.PORTUGUESE: Grammar(
+        language=European.PORTUGUESE,
         auxiliaries=word_set("tem têm tinha"),
         passive=word_set("foi foram é são era sido"),
         between=word_set("tem têm tinha foi foram é são era sido não lhe lhes me te se já ainda também sempre nunca"),
-        prepositions=_slots("à ao às aos", "para", "de do da", "", "com em no na sobre"),
+        prepositions=_slots("à ao às aos", "para", "de do da", "", "com em no na sobre contra"),
         by=word_set("por pelo pela"),
         asks_subject=word_set("quem"),
         asks_object=word_set(""),
@@ -112,10 +132,13 @@ GRAMMARS: Mapping[European, Grammar] = {
         follows_verb=True,
     ),
     European.GERMAN: Grammar(
+        language=European.GERMAN,
         auxiliaries=word_set("hat haben hatte hatten habe ist sind war wird werden will soll muss kann"),
         passive=word_set("wurde wurden wird worden"),
         between=word_set("hat haben hatte habe ist war wird wurde wurden noch schon auch nicht nie immer gerade"),
-        prepositions=_slots("an", "für", "von vom", "", "mit bei über auf zu zum zur in nach aus wegen"),
+        prepositions=_slots(
+            "an", "für", "von vom", "", "bei gegen unter", "mit über auf zu zum zur in nach aus wegen am im beim"
+        ),
         by=frozenset(("von", "vom", "durch")),
         asks_subject=word_set("wer"),
         asks_object=word_set("wen wem was"),
@@ -124,5 +147,6 @@ GRAMMARS: Mapping[European, Grammar] = {
         pronouns=word_set("er sie wir ihr man jemand niemand es"),
         articles=word_set("der die das den dem des ein eine einen einem einer"),
         breaks=word_set("weil wenn während ob dass aber denn"),
+        joins_names=False,
     ),
 }  # fmt: skip

@@ -1,11 +1,12 @@
 """Finds the place of each name beside a verb or a noun of relation: before it, after it, after which preposition."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from .clause_grammar import Grammar
+from .clause_grammar import CONJUNCTIONS, Grammar
 from .clause_units import Unit, UnitKind
-from .role_lexicon import Party, Slot
+from .european_languages import European
+from .role_frames import Slot
 
 
 class SlotName(NamedTuple):
@@ -26,13 +27,16 @@ _MAX_RIGHT = 14
 """Units after a verb that may belong to it."""
 _OBJECT_REACH, _PREPOSITION_REACH = 4, 3
 """The most words from a verb to its object, and from a preposition to its name."""
+_OWNED = frozenset((Slot.OBJECT, Slot.POSSESSOR, Slot.OTHER))
 _MAX_APPOSITION = 7
-_CONJUNCTIONS = frozenset("and or & und oder y e et ou".split())  # noqa: SIM905
+_THINGS = frozenset(("it", "them"))
+_PARTICLES = frozenset("up out in over off down back away along".split())  # noqa: SIM905
+_LOOSE = frozenset("after at in into on around about with con com avec en em dans sur sobre chez".split())  # noqa: SIM905
+"""Prepositions that belong to the verb only right after it."""
+_CAUSATIVES = frozenset(("had", "has", "have", "got", "gets", "get"))
 _ADVERB_ENDINGS = ("ly", "mente")
 _RELATIVE_OBJECTS = frozenset(("whom", "that", "who"))
 _RELATIVE_SUBJECTS = frozenset(("who", "that", "qui", "que", "quien"))
-_LINKS = frozenset("is are was were am be been being became become remains".split())  # noqa: SIM905
-_LINK_WORDS = _LINKS | {"not", "still", "now", "also", "has"}
 
 
 def slots(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows: bool = False) -> Slots:
@@ -41,7 +45,7 @@ def slots(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows
     ``subject_follows`` is for questions whose subject, a name without preposition, follows the verb.
     """
     subject_end, is_passive, objects = _before_verb(units, verb, grammar)
-    right, prepositions, agents = _right_names(units, verb, grammar)
+    right, prepositions, agents = right_names(units, verb, grammar)
     is_passive = is_passive or (bool(agents) and verb + 1 < len(units) and units[verb + 1].word in grammar.by)
     if subject_follows and subject_end < 0:
         right = [SlotName(Slot.SUBJECT if name.slot is Slot.OBJECT else name.slot, name.number) for name in right]
@@ -51,6 +55,8 @@ def slots(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows
     subjects, antecedent = _subjects(units, subject_end, grammar)
     if antecedent is not None and not is_passive:
         names.append(SlotName(Slot.OBJECT, antecedent))
+    if is_passive and subject_end < 0:
+        names += [SlotName(Slot.POSSESSOR, number) for number in _owners(units, verb, grammar)]
     if is_passive:
         names = [name for name in names if name.slot is not Slot.OBJECT]
         names += [SlotName(Slot.OBJECT, number) for number in subjects]
@@ -78,12 +84,25 @@ def _before_verb(units: Sequence[Unit], verb: int, grammar: Grammar) -> tuple[in
         is_passive = False
     if at >= 0 and units[at].word == ",":
         at = _before_apposition(units, at)
-    elif at >= 0 and units[at].word in _CONJUNCTIONS | {"but", "then", "pero", "mais", "mas", "aber"}:
+    elif at >= 0 and units[at].word in CONJUNCTIONS | {"but", "then", "pero", "mais", "mas", "aber"}:
         at = _first_subject(units, at, grammar)
     elif at > 0 and units[at].word in _RELATIVE_SUBJECTS:
         at = at - 2 if units[at - 1].word == "," else at - 1
         return (at if at >= 0 and units[at].is_person else -1), is_passive, objects
+    elif at > 1 and units[at].is_person and units[at - 1].word in _CAUSATIVES and units[at - 2].is_person:
+        objects.append(SlotName(Slot.OBJECT, units[at].number))  # "Jonas had Mira invited"
+        at -= 2
     return (at if at >= 0 and units[at].is_person else -1), is_passive, objects
+
+
+def _owners(units: Sequence[Unit], verb: int, grammar: Grammar) -> list[int | None]:
+    """The number of the owner of a subject that is no person: "Mira's bike was mended"."""
+    at = verb - 1
+    while at >= 0 and units[at].kind is UnitKind.WORD and verb - at <= _MAX_APPOSITION and not units[at].is_possessive:
+        if units[at].word in grammar.breaks:
+            return []
+        at -= 1
+    return [units[at].number] if at >= 0 and units[at].is_possessive else []
 
 
 def _may_be_participle(word: str) -> bool:
@@ -112,14 +131,15 @@ def _subjects(units: Sequence[Unit], end: int, grammar: Grammar) -> tuple[list[i
     if end < 0:
         return [], None
     found, at = [units[end].number], end - 1
-    while at >= 1 and units[at].word in _CONJUNCTIONS | {","} and units[at - 1].is_person:
+    while at >= 1 and units[at].word in CONJUNCTIONS | {","} and units[at - 1].is_person:
         if units[at].word == "," and len(found) < 2:
             break
         found.append(units[at - 1].number)
         at -= 2
     while at >= 0 and units[at].word in grammar.articles:
         at -= 1
-    if at >= 0 and (units[at].word in grammar.prepositions or units[at].word in grammar.by):
+    is_relative = any(unit.word in _RELATIVE_SUBJECTS for unit in units[end + 1 : end + 3])
+    if at >= 0 and not is_relative and (units[at].word in grammar.prepositions or units[at].word in grammar.by):
         return [], None
     if at >= 1 and units[at].word in _RELATIVE_OBJECTS:
         before = at - 2 if units[at - 1].word == "," else at - 1
@@ -128,25 +148,29 @@ def _subjects(units: Sequence[Unit], end: int, grammar: Grammar) -> tuple[list[i
     return found, None
 
 
-def _right_names(
-    units: Sequence[Unit], verb: int, grammar: Grammar
+def right_names(
+    units: Sequence[Unit], verb: int, grammar: Grammar, current: Slot | None = Slot.OBJECT
 ) -> tuple[list[SlotName], frozenset[Slot], list[int | None]]:
-    """The names after a verb in their slots, the slots whose preposition is there, and the names after "by"."""
+    """The names after a verb in their slots, the slots whose preposition is there, and the names after "by".
+
+    ``current`` is the slot of a name without preposition, None for a noun, which has no object.
+    """
     found: list[SlotName] = []
     agents: list[int | None] = []
     prepositions: set[Slot] = set()
-    current: Slot | None = Slot.OBJECT
     is_by, words, has_object = False, 0, False
     for at in range(verb + 1, _clause_end(units, verb, grammar)):
         unit = units[at]
-        if unit.kind is UnitKind.WORD and unit.word not in _CONJUNCTIONS:
+        if unit.kind is UnitKind.WORD and unit.word not in CONJUNCTIONS:
             words += 1
             is_preposition = unit.word in grammar.prepositions
             if unit.word in grammar.by or is_preposition:
-                is_by, words = not is_preposition, 0
+                is_by, words, before = not is_preposition, 0, units[at - 1].word
                 slot = grammar.prepositions.get(unit.word)
-                current = None if slot is Slot.OTHER and at > verb + 1 else slot
-                prepositions.update({slot} if slot is not None else ())
+                is_loose = slot is Slot.OTHER and at > verb + 1 and unit.word in _LOOSE and before not in _PARTICLES
+                current = None if is_loose else slot
+                if slot is not None and not _is_of_thing(units, at, grammar):
+                    prepositions.add(slot)
             continue
         # "My daughter" is not the speaker; what is far from the verb or the preposition is not its own.
         is_own = unit.is_possessive and unit.kind is UnitKind.PRONOUN
@@ -154,15 +178,25 @@ def _right_names(
             continue
         if is_by and not unit.is_possessive:
             agents.append(unit.number)
-        elif current is Slot.OBJECT:
-            if unit.is_possessive:
-                found.append(SlotName(Slot.POSSESSOR, unit.number))
-            elif not has_object or units[at - 1].word in _CONJUNCTIONS:
+        elif current is Slot.OBJECT and not unit.is_possessive:
+            if not has_object or units[at - 1].word in CONJUNCTIONS:
                 found.append(SlotName(Slot.OBJECT, unit.number))
-            has_object = True
-        elif current is not None and (not unit.is_possessive or current is Slot.POSSESSOR):
-            found.append(SlotName(current, unit.number))
+                is_thing = unit.word in _THINGS or units[at - 1].word in grammar.articles
+                prepositions |= set() if is_thing else {Slot.OBJECT}
+        elif current is not None and (not unit.is_possessive or current in _OWNED):
+            found.append(SlotName(Slot.POSSESSOR if unit.is_possessive else current, unit.number))
+        has_object = has_object or current is Slot.OBJECT
     return found, frozenset(prepositions), agents
+
+
+def _is_of_thing(units: Sequence[Unit], preposition: int, grammar: Grammar) -> bool:
+    """Whether no person follows a preposition: what is bought for 20 euros, or for the kitchen, is for nobody."""
+    if preposition + 1 >= len(units):
+        return False
+    following = units[preposition + 1]
+    is_article = grammar.language is European.ENGLISH and following.word in grammar.articles
+    is_alone = preposition + 2 >= len(units) or units[preposition + 2].kind is not UnitKind.WORD
+    return following.word.isdigit() or (is_article and not is_alone)
 
 
 def _reach(slot: Slot | None) -> int:
@@ -176,7 +210,7 @@ def _clause_end(units: Sequence[Unit], verb: int, grammar: Grammar) -> int:
     for at in range(verb + 1, end):
         word = units[at].word
         following = units[at + 1] if at + 1 < len(units) else None
-        if word in _CONJUNCTIONS and following is not None:
+        if word in CONJUNCTIONS and following is not None:
             joins_names = units[at - 1].is_person and following.is_person
             if not joins_names or _starts_clause(units, at + 1, grammar):
                 return at
@@ -196,6 +230,13 @@ def _starts_clause(units: Sequence[Unit], at: int, grammar: Grammar) -> bool:
     )
 
 
+def verb_places(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows: bool = False) -> Slots:
+    """The names beside the verb at an index, in their slots; ``subject_follows`` as for ``slots``."""
+    if grammar.language is European.GERMAN:
+        return german_slots(units, verb, grammar)
+    return slots(units, verb, grammar, subject_follows=subject_follows)
+
+
 def german_slots(units: Sequence[Unit], verb: int, grammar: Grammar) -> Slots:
     """The names beside a German verb: of those without article and preposition, the subject comes first."""
     start, end = _german_clause(units, verb, grammar)
@@ -211,11 +252,11 @@ def german_slots(units: Sequence[Unit], verb: int, grammar: Grammar) -> Slots:
             if before in grammar.by and is_passive:
                 slot = Slot.SUBJECT
             prepositions.add(slot)
-            if unit.is_person and slot is not Slot.OTHER:
+            if unit.is_person and slot is not Slot.NONE:
                 names.append(SlotName(slot, unit.number))
         elif unit.is_person and before not in grammar.articles and not before.isdigit():
             bare.append(unit)
-    asked_object = [unit for unit in bare if unit.word in grammar.asks_object]
+    asked_object = [unit for unit in units[start:end] if unit.word in grammar.asks_object]
     persons = [unit for unit in bare if unit not in asked_object]
     first = Slot.OBJECT if is_passive else Slot.SUBJECT
     if persons and (len(persons) > 1 or asked_object or is_passive or units[start] == persons[0]):
@@ -233,48 +274,3 @@ def _german_clause(units: Sequence[Unit], verb: int, grammar: Grammar) -> tuple[
     while end < len(units) and units[end].kind is not UnitKind.MARK and units[end].word not in grammar.breaks:
         end += 1
     return start, end
-
-
-def noun_parties(units: Sequence[Unit], noun: int, party: Party) -> Iterator[tuple[int, Party]]:
-    """The asked names beside an English noun of relation: who is it, and whose.
-
-    "Jonas is Mira's boss", "Mira's boss is Jonas", "the boss of Mira is Jonas", "Jonas, the boss of Mira".
-    """
-    start = noun - 1
-    while start >= 0 and units[start].kind is UnitKind.WORD and noun - start <= 2 and not _is_bound(units[start]):
-        start -= 1
-    if start >= 0 and units[start].is_possessive:
-        owner, before, end = units[start], start - 1, noun + 1
-    elif noun + 2 < len(units) and units[noun + 1].word in ("of", "to"):
-        has_article = start >= 0 and units[start].word in ("the", "a", "an")
-        owner, before, end = units[noun + 2], start - 1 if has_article else start, noun + 3
-    else:
-        return
-    if owner.kind not in (UnitKind.NAME, UnitKind.PRONOUN):
-        return
-    if owner.number is not None:
-        yield owner.number, Party(-party)
-    holder = _linked_before(units, before) or _linked_after(units, end)
-    if holder is not None and holder.number is not None:
-        yield holder.number, party
-
-
-def _linked_before(units: Sequence[Unit], at: int) -> Unit | None:
-    """The person before "is" or a comma at an index."""
-    if at < 1 or not (units[at].word in _LINKS or units[at].word == ","):
-        return None
-    at -= 1
-    while at > 0 and units[at].word in _LINK_WORDS:
-        at -= 1
-    return units[at] if units[at].is_person else None
-
-
-def _linked_after(units: Sequence[Unit], at: int) -> Unit | None:
-    """The person after "is", a comma or "called" at an index, or there."""
-    while at < len(units) and (units[at].word in _LINKS or units[at].word in (",", "called", "named", ":")):
-        at += 1
-    return units[at] if at < len(units) and units[at].is_person else None
-
-
-def _is_bound(unit: Unit) -> bool:
-    return unit.word in _LINKS or unit.word in ("the", "a", "an", "of", "and")

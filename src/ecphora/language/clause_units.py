@@ -9,24 +9,27 @@ from ..lazy_pattern import lazy_pattern
 from .clause_grammar import GRAMMARS, Grammar
 from .european_languages import European
 from .ordinary_words import is_ordinary_word
+from .role_frames import Slot
+from .role_lexicon import event_nouns, person_nouns
 from .roles import Role
 from .word_lists import DATE_WORDS, FOREIGN_STARTERS, SENTENCE_STARTERS
 
 USER = Role.USER.value
 """The word for the user: in "the user", and for who "I" is in a question."""
 TOKEN = lazy_pattern(
-    r"(?:Mr|Mrs|Ms|Dr|Prof|St)\.|[^\W_]+(?:['’][^\W_]+)*(?:(?<=s)['’](?!\w))?|[.!?;:,\n()]|(?<=\s)[-–—](?=\s)"
+    r"(?:Mr|Mrs|Ms|Dr|Prof|St)\.|[^\W_]+(?:['’][^\W_]+)*(?:(?<=s)['’](?!\w))?|[.!?;:,\n()→]|->|(?<=\s)[-–—](?=\s)"
 )
 """A word or a mark."""
 _CLITIC = lazy_pattern(r"(?:n't|'(?:m|ve|re|d|ll))\Z")
 _ELISION = lazy_pattern(r"\b([ldjmnst]|qu)['’](?=\w)", re.IGNORECASE)
 _INVERTED_PRONOUN = lazy_pattern(r"(?<=\w)-(?:t-)?(?:ils?|elles?|on|je|tu)\b")
-_AUXILIARIES = {"'m": "am", "'ve": "have", "'re": "are", "'d": "would", "'ll": "will"}
+_AUXILIARIES = {"n't": "not", "'m": "am", "'ve": "have", "'re": "are", "'d": "would", "'ll": "will"}
 _CONTRACTED = {"wo": "will", "ca": "can", "sha": "shall"}
 _NOT_OWNERS = frozenset("it he she that what who there here let how where when".split())  # noqa: SIM905
 _POSSESSIVES = frozenset(
     "my mine our your his their mein meine meiner meinem meinen mi mon ma mes meu minha".split()  # noqa: SIM905
 )
+_ARROWS = frozenset(("→", "->"))
 _SENTENCE_ENDS = frozenset(".!?;\n-–—")
 _NOT_NAMES = SENTENCE_STARTERS | FOREIGN_STARTERS | DATE_WORDS
 
@@ -59,18 +62,29 @@ def split_units(text: str, language: European, known: frozenset[str]) -> Iterato
 
     Words in lower case that are in ``known`` are names too. Names have no number yet, the first person has -1.
     """
-    joins_names = language is not European.GERMAN
+    grammar = GRAMMARS[language]
+    joins_names = grammar.joins_names
     held: Unit | None = None
-    for unit in _split_words(text, GRAMMARS[language], known):
+    for unit in _split_words(text, grammar, known):
         if held is not None:
             if held.kind is UnitKind.NAME and unit.kind is UnitKind.NAME and not held.is_possessive and joins_names:
                 held = Unit(f"{held.word} {unit.word}", UnitKind.NAME, None, unit.is_possessive)
                 continue
+            if not joins_names and held.kind is UnitKind.NAME and person_nouns(unit.word, language):
+                held = _genitive(held)
             if not (held.word == "the" and unit.word == USER):
                 yield held
-        held = Unit(unit.word, UnitKind.NAME, None, unit.is_possessive) if unit.word == USER else unit
+        if unit.word in _ARROWS:
+            held = Unit(grammar.preposition(Slot.TO))  # "Jonas → Mira"
+        else:
+            held = Unit(unit.word, UnitKind.NAME, None, unit.is_possessive) if unit.word == USER else unit
     if held is not None:
         yield held
+
+
+def _genitive(name: Unit) -> Unit:
+    """A German name before a noun for a person as its owner, without its "s": "Miras Chef"."""
+    return Unit(name.word[:-1], UnitKind.NAME, None, True) if name.word.endswith("s") else name
 
 
 def sentences(units: Iterable[Unit]) -> Iterator[list[Unit]]:
@@ -111,6 +125,7 @@ def _split_words(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator
             and lower not in grammar.prepositions
             and lower not in grammar.articles
             and not (is_start and is_ordinary_word(token))
+            and not ((is_start or not grammar.joins_names) and _is_role_noun(lower, grammar.language))
         ):
             yield Unit(lower, UnitKind.NAME, None, is_owner)
         elif lower in grammar.pronouns:
@@ -120,6 +135,11 @@ def _split_words(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator
         if auxiliary:
             yield Unit(auxiliary)
         is_start = False
+
+
+def _is_role_noun(word: str, language: European) -> bool:
+    """Whether a word with a capital is a noun of relation rather than a name."""
+    return bool(event_nouns(word, language) or person_nouns(word, language))
 
 
 def _without_ending(token: str) -> tuple[str, bool, str | None]:

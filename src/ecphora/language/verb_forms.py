@@ -8,21 +8,31 @@ from functools import lru_cache
 
 import Stemmer
 
+from ..lazy_pattern import lazy_pattern
 from .european_languages import European
 from .terms import fold
 
 _IRREGULAR_FORMS = {
     European.ENGLISH: (
-        "beat beaten; bind bound; bite bit bitten; blow blew blown; break broke broken; breed bred; bring brought; "
-        "build built; buy bought; catch caught; choose chose chosen; cut cutting; deal dealt; dig dug; "
-        "draw drew drawn; drive drove driven; eat ate eaten; feed fed; fight fought; find found; fly flew flown; "
+        "be am is are was were been being; do does did done doing; "
+        "babysit babysat babysitting; bear bore borne; become became; begin began begun; beat beaten; bind "
+        "bound; bite bit bitten; blow blew blown; break broke broken; breed bred; bring brought; "
+        "build built; buy bought; catch caught; choose chose chosen; come came coming; cut cutting; deal "
+        "dealt; dig dug; "
+        "draw drew drawn; drive drove driven; eat ate eaten; feed fed; feel felt; fight fought; find found; "
+        "fly flew flown; "
         "forbid forbade forbidden; forget forgot forgotten; forgive forgave forgiven; "
-        "get got gotten getting; give gave given giving; grow grew grown; have had has having; hear heard; "
+        "get got gotten getting; give gave given giving; go went gone; grow grew grown; have had has having; "
+        "hear heard; "
         "hide hid hidden; hit hitting; hold held; hurt; keep kept; know knew known; lay laid; lead led; "
         "leave left leaving; lend lent; let letting; lose lost losing; make made making; meet met; "
-        "mislead misled; overtake overtook overtaken; owe owing; pay paid; put putting; read; ride rode ridden; "
+        "mislead misled; mistake mistook mistaken; oversee oversaw overseen; overhear overheard; rewrite "
+        "rewrote rewritten; overtake overtook overtaken; owe owing; pay paid; put putting; read; ride rode "
+        "ridden; "
         "ring rang rung; run ran running; say said; see saw seen; seek sought; sell sold; send sent; shake shook "
-        "shaken; shoot shot; show shown; sing sang sung; sit sat; speak spoke spoken; spend spent; steal stole stolen; "
+        "shaken; shoot shot; show shown; sing sang sung; sit sat; speak spoke spoken; spend spent; stand "
+        "stood; stick stuck; swing swung; undertake undertook undertaken; withdraw withdrew withdrawn; "
+        "foresee foresaw; lie lying; steal stole stolen; "
         "strike struck stricken; swear swore sworn; take took taken taking; teach taught; tear tore torn; "
         "tell told; throw threw thrown; understand understood; wake woke woken; wear wore worn; win won winning; "
         "write wrote written writing"
@@ -44,7 +54,8 @@ _IRREGULAR_FORMS = {
         "heiraten heiratet heiratete geheiratet; empfehlen empfiehlt empfahl empfohlen"
     ),
     European.SPANISH: (
-        "deber debe debo debía debió debido; prestar presta presto prestó prestaba prestado; "
+        "pedir pide pidió pidieron pedí pido pedido; perder pierde perdió perdí; deber debe debo debía debió "
+        "debido; prestar presta presto prestó prestaba prestado; "
         "dar da doy dio di daba dado; regalar regala regaló regalado regalé; recibir recibe recibió recibí recibido; "
         "vender vende vendió vendí vendido; comprar compra compró compré comprado; "
         "invitar invita invitó invité invitado invitada; llamar llama llamó llamé llamado; "
@@ -77,18 +88,31 @@ _STEMMER_NAMES = {
     European.FRENCH: "french",
     European.PORTUGUESE: "portuguese",
 }
+_SEPARATED = lazy_pattern(
+    r"(?P<prefix>an|auf|aus|bei|ein|mit|ab|zu|vor|nach|zurück|weg|her|hin)?(?P<form>ge\w{3,}(?:t|en))\Z"
+)
+_GERMAN_ENDING = lazy_pattern(r"(?:te?n?|en)\Z")
 _stemmers = threading.local()
 
 
 @lru_cache(maxsize=1 << 14)
 def verb_form(word: str, language: European = European.ENGLISH) -> str:
     """The common form of a word in lower case: equal for all forms of a verb. Of other words than verbs, the stem."""
-    lemma = _LEMMAS[language].get(fold(word), word)
+    lemma = _LEMMAS[language].get(fold(word)) or (_german_infinitive(word) if language is European.GERMAN else word)
     stemmers = _stemmers.__dict__
     stemmer = stemmers.get(language)  # a stemmer must not be shared between threads
     if stemmer is None:
         stemmer = stemmers[language] = Stemmer.Stemmer(_STEMMER_NAMES[language], 0)
     return str(stemmer.stemWord(lemma))
+
+
+def _german_infinitive(word: str) -> str:
+    """The likely infinitive of a regular German verb form, and of an irregular one behind a prefix that separates."""
+    participle = _SEPARATED.match(word)
+    if participle is not None:
+        stem = _LEMMAS[European.GERMAN].get(fold(participle["form"]), "")
+        return (participle["prefix"] or "") + (stem or _GERMAN_ENDING.sub("en", participle["form"].removeprefix("ge")))
+    return _GERMAN_ENDING.sub("en", word) if len(word) > 4 else word
 
 
 def may_be_participle(word: str) -> bool:
