@@ -3,7 +3,8 @@
 Every question of the sets is asked in a memory of its space with the default embedder and reader; what the reader says
 of the candidates is a feature like all others. Two rounds: the candidates of the first are those of the weights of the
 package. WORK keeps the examples of each set, which take most of the time. With ``--report`` the figures of each set are
-printed, with weights trained without the spaces of its fold.
+printed, with weights trained without the spaces of its fold. With ``--genre``, the weights of the other genres stay as
+they are in the package.
 
 The sets of the package: see docs/fused.md.
 """
@@ -29,12 +30,13 @@ from ecphora.bench.recall.metrics import auroc, recall_any_at_k, recall_at_k
 from ecphora.bench.recall.recall_run import temporary_memory
 from ecphora.candidate_reading import CandidateReading
 from ecphora.embedders.packaged import DEFAULT_EMBEDDER
-from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train
+from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train, train_answerability
 from ecphora.learn.fused_weights import format_fused_model
 from ecphora.learn.readable_json import Json
 from ecphora.readers.late_interaction import LateInteractionReader
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import FeatureMatrix, build_feature_matrix
+from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ecphora.stages.fused.ranker import Ranker
 from ecphora.stages.fused.reading import READING_FEATURES, ReadingPolicy
 from ecphora.strategies.baselines import Dense
 
@@ -57,7 +59,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="file of the weights")
     parser.add_argument("--report", action="store_true", help="print cross-validated figures of each set")
     parser.add_argument("--test", action="append", default=[], metavar="SET", help="a set that only the report has")
+    parser.add_argument(
+        "--genre", choices=[genre.label for genre in Genre], help="train anew only its weights, and the confidence"
+    )
     options = parser.parse_args()
+    genre = next((one for one in Genre if one.label == options.genre), None)
     options.work.mkdir(parents=True, exist_ok=True)
     examples: dict[str, list[FusedExample]] = {}
     for one in options.sets:
@@ -70,10 +76,10 @@ def main() -> None:
         for name, group in examples.items():
             print(report_line(name, group, learned), flush=True)
     if options.out:
-        model = fit([one for group in learned.values() for one in group])
+        model = fit([one for group in learned.values() for one in group], genre)
         provenance: dict[str, Json] = {
             "ecphora": __version__,
-            "command": "scripts/train_fused.py",
+            "command": "scripts/train_fused.py" + (f" --genre {genre.label!r}" if genre is not None else ""),
             "questions": {name: len(group) for name, group in learned.items()},
         }
         options.out.write_text(format_fused_model(model, provenance), encoding="utf-8")
@@ -159,12 +165,23 @@ def with_all_features(matrix: FeatureMatrix) -> FeatureMatrix:
     return replace(matrix, features={**dict.fromkeys(READING_FEATURES, zeros), **matrix.features})
 
 
-def fit(examples: Sequence[FusedExample]) -> FusedModel:
-    """Train on questions as they were read, and the confidence also on them as if they had not been."""
-    model = train(examples, UNTRAINED, ridge=RIDGE)
+def fit(examples: Sequence[FusedExample], genre: Genre | None = None) -> FusedModel:
+    """Train on questions as they were read, and the confidence also on them as if they had not been.
+
+    With a genre, only its weights and the confidence; the other weights are those of the package.
+    """
+    prior = UNTRAINED if genre is None else FusedModel(packaged_ranker(except_for=genre), UNTRAINED.answerability)
+    model = train(examples, prior, ridge=RIDGE, genre=genre)
     unread = [replace(one, matrix=without_reading(one.matrix)) for one in examples]
-    answerability = train([*examples, *unread], model, ridge=RIDGE).answerability
-    return FusedModel(model.ranker, answerability)
+    return FusedModel(model.ranker, train_answerability([*examples, *unread], model.ranker, UNTRAINED.answerability))
+
+
+def packaged_ranker(*, except_for: Genre) -> Ranker:
+    """The ranker of the package, untrained for one genre."""
+    ranker, _ = weights.load_fused_model(DEFAULT_EMBEDDER().name)
+    models = list(ranker.models)
+    models[except_for] = UNTRAINED.ranker.models[except_for]
+    return Ranker(*models)
 
 
 def without_reading(matrix: FeatureMatrix) -> FeatureMatrix:

@@ -14,6 +14,7 @@ from ...reprs import ShortRepr
 from ..retrieval.bm25 import K1
 from .feature_matrix import FeatureMatrix, dialogue_share
 from .ranker import RankedPool
+from .statement_features import ROLE_AGREEMENT
 
 TOP_HITS = 5
 """How many of the best memories the features look at."""
@@ -45,6 +46,7 @@ ANSWERABILITY_FEATURES = (
     "reading of top",
     "log sum of readings",
     "second best reading",
+    "role agreement of top",
 )
 """The names of the values of :func:`answerability_features`, in order."""
 
@@ -102,6 +104,7 @@ def answerability_features(matrix: FeatureMatrix, ranked_pool: RankedPool) -> Sc
             matrix.english_cosine[best].max(),
             dialogue_share(matrix.genres[best]),
             *_reading_values(matrix, int(top[0])),
+            matrix.features.get(ROLE_AGREEMENT, np.zeros(len(matrix)))[top[0]],
         ],
         np.float32,
     )

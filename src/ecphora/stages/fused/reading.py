@@ -101,7 +101,9 @@ class ReadingPolicy(ShortRepr):
         second = first.copy()
         second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
         preference = self.preference(pool.query)
-        statements = statement_features(pool.query, read.passages(pool.rows[indices]), preference)
+        statements = statement_features(
+            pool.query, read.passages(pool.rows[indices]), matrix.genres[indices], preference
+        )
         answers = np.where(may_answer(statements), second, -MAX_LOG_ODDS)
         pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices])
         newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))

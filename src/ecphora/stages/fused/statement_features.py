@@ -7,8 +7,9 @@ import numpy as np
 from ...language.argument_roles import role_agreement
 from ...language.factuality import asks_for_facts, factuality
 from ...language.statement_subject import name_coverage, subject_agreement
-from ...model import Mask, Query, Scores
+from ...model import Mask, Query, Rows, Scores
 from ...ports import Passage
+from .feature_matrix import Genre
 
 ROLE_AGREEMENT, SUBJECT_AGREEMENT, MISSING_NAMES = "role agreement", "subject agreement", "missing names"
 NOT_A_FACT, FORMER_STATE = "not a fact", "former state"
@@ -16,8 +17,10 @@ STATEMENT_FEATURES = (ROLE_AGREEMENT, SUBJECT_AGREEMENT, MISSING_NAMES, NOT_A_FA
 """The features of candidates whose text was read; 0 for all others."""
 
 
-def statement_features(query: Query, passages: Sequence[Passage], preference: float) -> dict[str, Scores]:
-    """The features of ``n`` candidates, each of shape ``(n,)``.
+def statement_features(query: Query, passages: Sequence[Passage], genres: Rows, preference: float) -> dict[str, Scores]:
+    """The features of ``n`` candidates of some genres, each of shape ``(n,)``; all but the first are of statements.
+
+    What is said in a conversation or a long text hangs on what was said before, and its words tell less of it.
 
     ``role agreement`` is 1 if who does what to whom is as in the question, -1 if it is reversed; it counts if it is
     reversed in one. ``subject agreement`` is 1 if a candidate is about the person whom the question asks about, -1 if
@@ -39,7 +42,9 @@ def statement_features(query: Query, passages: Sequence[Passage], preference: fl
         NOT_A_FACT: [wants_facts and (one.is_supposed or one.is_advice or one.is_reported) for one in meant],
         FORMER_STATE: preference * np.array([one.is_former for one in meant]),
     }
-    return {name: np.array(values, np.float32) for name, values in features.items()}
+    found = {name: np.array(values, np.float32) for name, values in features.items()}
+    is_statement = genres == Genre.STATEMENT
+    return {name: values if name == ROLE_AGREEMENT else values * is_statement for name, values in found.items()}
 
 
 def may_answer(features: Mapping[str, Scores]) -> Mask:
