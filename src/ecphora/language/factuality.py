@@ -32,12 +32,29 @@ _SPEECH = lazy_pattern(
 )
 """What tells quoted speech from a title or a name in quotation marks."""
 _MORE_THAN_FACTS = lazy_pattern(
-    r"\b(?:suggest|recommend|advi[cs]|propos|say|said|tell|told|mention|quot|opinion|think|thought|would|could|should|might|"
-    r"wish|dream|hope|imagin|idea|hear|rumou?r|empf|ratschl|geraten|rät|schlug|vorgeschlagen|sag|meint|würde|könnte|soll|träum|"
-    r"wünsch|gehört|recom|suger|aconsej|dijo|dice|dicho|podr|deber|soñ|consej|conseil|suggér|dit\b|disent|pourr|devr|rêv|"
-    r"aconselh|disse|diz|poder|dever|sonh)|建议|建議|推荐|推薦|说|說|认为|認為|听|聽|梦|夢|すすめ|勧|提案|言|思|聞|夢",
+    r"\b(?:suggest|recommend|advi[cs]|propos|say|said|tell|told|mention|quot|opinion|think|thought|would|could|"
+    r"should|might|"
+    r"wish|dream|hope|imagin|idea|hear[ds]?\b|rumou?r|plans?\b|planned|happen|what if|almost|nearly|consider|"
+    r"pretend|jok(?:e|ing)|"
+    r"novel|stor(?:y|ies)\b|game|empf|ratschl|geraten|rät\b|schlug|vorgeschlagen|sag|meint|würde|könnte|soll|träum|"
+    r"traum|wünsch|"
+    r"gehört|plan[st]?\b|passiert|beinahe|roman\b|geschichte|spiel\b|recom|suger|aconsej|dijo|dice|dicho|podr|"
+    r"deber|soñ|sueño|"
+    r"consej|novela|cuento|juego|conseil|suggér|dit\b|disent|pourr|devr|rêv|histoire|jeu\b|aconselh|disse|diz|"
+    r"poder|dever|sonh|"
+    r"história|jogo)|建议|建議|推荐|推薦|说|說|认为|認為|听|聽|梦|夢|计划|計劃|故事|游戏|遊戲|すすめ|勧|提案|言|思|聞|予定|物語|ゲーム",
     re.IGNORECASE,
 )
+_REQUEST = lazy_pattern(
+    r"\W*(?:(?:can|could|would|will) you )?(?:please )?(?:tell|remind) me\b|(?:kannst|könntest|können|"
+    r"könnten) (?:du|sie) "
+    r"mir (?:bitte )?sagen|sag(?:e|en sie)? mir|(?:me )?(?:puedes|podrías|puede|podría) (?:decir(?:me)?)|dime|"
+    r"(?:peux-tu|pourrais-tu|pouvez-vous|pourriez-vous) me dire|dis-moi|(?:pode|podes|poderia|"
+    r"poderias) (?:me )?dizer(?:-me)?|"
+    r"diz(?:-me| me)",
+    re.IGNORECASE,
+)
+"""How a question begins that asks politely; it says nothing of what is asked."""
 _SELF_BEFORE = lazy_pattern(r"(?:\b(?:I|[Ww]e|[Ii]ch|[Ww]ir|[Jj]e|[Nn]ous|[Yy]o|[Ee]u)\b|[我私僕俺])[^:：,]{0,30}$")
 
 
@@ -92,7 +109,7 @@ def _sentences(text: str) -> list[str]:
 def _share(sentences: list[str], *searches: Callable[[str], object]) -> float:
     """The part of some sentences in which a search finds something, by their length."""
     found = sum(len(one) for one in sentences if any(search(one) for search in searches))
-    return found / sum(map(len, sentences))
+    return found / max(1, sum(map(len, sentences)))
 
 
 def _is_former(language: European, sentence: str) -> bool:
@@ -108,7 +125,8 @@ def _is_former(language: European, sentence: str) -> bool:
 
 def asks_for_facts(question: str) -> bool:
     """Whether a question asks for what is so, and not for what somebody said, advised, thought or would do."""
-    return _MORE_THAN_FACTS.search(question) is None
+    request = _REQUEST.match(question)
+    return _MORE_THAN_FACTS.search(question, request.end() if request else 0) is None
 
 
 def without_quotations(text: str) -> tuple[str, bool]:
