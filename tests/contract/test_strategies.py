@@ -8,7 +8,7 @@ import pytest
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Mask, Query, Rows, Scores
-from ecphora.ports import Activation, Strategy
+from ecphora.ports import Activation, Passage, Strategy
 from ecphora.strategies import BUILT_IN, ENGLISH, FAITHFUL, PAPERS
 from ecphora.strategies.baselines import Simple
 from ecphora.testing import StrategyContract, sample_graph, sample_query, sample_question_batch
@@ -34,8 +34,8 @@ class RowNumberReader:
     def reread(self, _rows: Rows, _log_odds: Scores, /) -> Scores:
         raise AssertionError("simple rereads nothing")
 
-    def role_agreements(self, _rows: Rows, /) -> Scores:
-        raise AssertionError("simple looks at no roles")
+    def passages(self, _rows: Rows, /) -> list[Passage]:
+        raise AssertionError("simple looks at no texts")
 
 
 class SimpleWithReader:

@@ -25,7 +25,8 @@ from ecphora.short_ids import abbreviate
 from ecphora.stages.fused.feature_matrix import Genre
 from ecphora.stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, time_order
 from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.fused.reading import READING, ROLE_AGREEMENT, SECOND_READING, ReadingPolicy
+from ecphora.stages.fused.reading import READING, SECOND_READING, ReadingPolicy
+from ecphora.stages.fused.statement_features import ROLE_AGREEMENT
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.strategies import BUILT_IN, FAITHFUL
 from ecphora.strategies.fused import Fused

@@ -12,7 +12,8 @@ from ecphora.ranking import Comparison, Ranking
 from ecphora.reason_clauses import CLAUSE_BUILDERS
 from ecphora.reasons import _select_clauses
 from ecphora.stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
-from ecphora.stages.fused.reading import READING, ROLE_AGREEMENT, SECOND_READING
+from ecphora.stages.fused.reading import READING, SECOND_READING
+from ecphora.stages.fused.statement_features import ROLE_AGREEMENT
 from ecphora.testing import sample_batch, sample_node, sample_query
 
 TEXTS = ("A cat sat.", "It rained.", "A dog ran.")

@@ -13,7 +13,7 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import PRIOR, Filter, Mask, Query, Rows, Scores, Vector
-from ecphora.ports import Activation
+from ecphora.ports import Activation, Passage
 from ecphora.strategies import resolve_strategy
 from ecphora.strategies.baselines import Dense, DenseEnglish, Simple
 from ecphora.testing import ConstantReader, sample_batch, sample_entity, sample_node, sample_query
@@ -64,8 +64,8 @@ class GivenReader:
     def reread(self, _rows: Rows, _log_odds: Scores, /) -> Scores:
         raise AssertionError("simple rereads nothing")
 
-    def role_agreements(self, _rows: Rows, /) -> Scores:
-        raise AssertionError("simple looks at no roles")
+    def passages(self, _rows: Rows, /) -> list[Passage]:
+        raise AssertionError("simple looks at no texts")
 
 
 def activate(graph: Graph, query: Query, *log_odds: float, limit: int = 24) -> Activation:

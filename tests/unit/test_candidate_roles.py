@@ -10,7 +10,8 @@ from ecphora.candidate_reading import CandidateReading
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.stages.fused.feature_matrix import Genre
 from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.fused.reading import ROLE_AGREEMENT, ReadingPolicy
+from ecphora.stages.fused.reading import ReadingPolicy
+from ecphora.stages.fused.statement_features import ROLE_AGREEMENT, statement_features
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.strategies.fused import Fused
 from ecphora.testing import ConstantReader, FakeClock
@@ -44,11 +45,14 @@ def test_agreement_is_that_of_the_question_with_text_and_speaker(tmp_path: Path)
         rows = np.flatnonzero(graph.episodes)[::-1]
         reading = CandidateReading(ConstantReader(0.5), graph, query, memory._scope_writer.reader(graph))
         reading(rows, graph.episodes)
-        found = reading.role_agreements(rows)
+        passages = reading.passages(rows)
+        told = {str(one.id): (one.text, one.speaker) for one in TURNS}
+        assert [(one.text, one.speaker) for one in passages] == [told[str(graph.id(row))] for row in rows.tolist()]
+        found = statement_features(query, passages, 0.0)[ROLE_AGREEMENT]
         assert np.sign(found).tolist() == [AGREEMENTS[str(graph.id(row))] for row in rows.tolist()]
         assert np.abs(found).max() <= 1
-        assert reading.role_agreements(rows[:2]).tolist() == found[:2].tolist()
-        assert reading.role_agreements(rows[:0]).shape == (0,)
+        assert reading.passages(rows[:2]) == passages[:2]
+        assert reading.passages(rows[:0]) == []
 
 
 @pytest.mark.medium

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import cycle
 
 import numpy as np
 import pytest
 
 from ecphora.model import Mask, Rows, Scores
+from ecphora.ports import Passage
 from ecphora.stages.fused.candidate_pool import CandidatePool, build_pool
 from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
 from ecphora.stages.fused.newer_answers import (
@@ -21,12 +23,12 @@ from ecphora.stages.fused.reading import (
     MAX_LOG_ODDS,
     READING,
     READING_FEATURES,
-    ROLE_AGREEMENT,
     SECOND_READING,
     ReadingPolicy,
     unread_log_odds,
 )
 from ecphora.stages.fused.recency_preference import RecencyPreference
+from ecphora.stages.fused.statement_features import ROLE_AGREEMENT, STATEMENT_FEATURES
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import sample_graph, sample_query
 
@@ -40,6 +42,7 @@ LINEAR = LinearModel(
         GIVEN: 1.0,
         READING: 0.5,
         SECOND_READING: 2.0,
+        **dict.fromkeys(STATEMENT_FEATURES, 0.25),
         ROLE_AGREEMENT: 1.5,
         NEWER_ANSWER: 3.0,
         OLDER_ANSWER: -4.0,
@@ -51,15 +54,23 @@ NO_PREFERENCE = ReadingPolicy({})
 
 
 class GivenReader:
-    """A row reader that says the same of rows wherever they are; ``received_rows`` has what it was to read."""
+    """A row reader that says the same of rows wherever they are; ``received_rows`` has what it was to read.
+
+    The rows have its ``texts`` in turn, in the order of reading, whatever the graph has.
+    """
 
     def __init__(
-        self, log_odds: Sequence[float] = (0.0,), *, again: float = 0.0, role: float = 0.0, is_mandatory: bool = True
+        self,
+        log_odds: Sequence[float] = (0.0,),
+        *,
+        again: float = 0.0,
+        texts: Sequence[str] = ("It rained.",),
+        is_mandatory: bool = True,
     ) -> None:
-        self.log_odds, self.again, self.role, self.is_mandatory = log_odds, again, role, is_mandatory
+        self.log_odds, self.again, self.texts, self.is_mandatory = log_odds, again, texts, is_mandatory
         self.received_rows: list[int] = []
         self.reread_rows: list[int] = []
-        self.roles_of: list[int] = []
+        self.passage_rows: list[int] = []
 
     def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
         assert eligible[rows].all()
@@ -70,9 +81,9 @@ class GivenReader:
         self.reread_rows += rows.tolist()
         return log_odds + np.float32(self.again)
 
-    def role_agreements(self, rows: Rows, /) -> Scores:
-        self.roles_of += rows.tolist()
-        return np.full(len(rows), self.role, np.float32)
+    def passages(self, rows: Rows, /) -> list[Passage]:
+        self.passage_rows += rows.tolist()
+        return [Passage(text) for text, _ in zip(cycle(self.texts), rows, strict=False)]
 
 
 def pool_of(question: str = "Where is the flat?") -> CandidatePool:
@@ -103,7 +114,7 @@ def test_best_are_read_up_to_a_limit() -> None:
     pool, reader = pool_of(), GivenReader()
     matrix = matrix_of(pool, [1.0, 3.0, 0.0, 2.0, 5.0])
     read_with(ReadingPolicy({}, max_candidates=3), pool, matrix, reader)
-    assert reader.received_rows == reader.roles_of == pool.rows[[4, 1, 3]].tolist()
+    assert reader.received_rows == reader.passage_rows == pool.rows[[4, 1, 3]].tolist()
     wide = GivenReader()
     read_with(NO_PREFERENCE, pool, matrix, wide)
     assert wide.received_rows == pool.rows[[4, 1, 3, 0]].tolist()  # not those with a score of 0
@@ -127,9 +138,14 @@ def test_long_question_is_read_only_if_reading_is_mandatory(
 
 
 def test_roles_count_only_where_those_of_some_candidate_are_reversed() -> None:
-    for roles, expected in (([1.0, 0.0], [0.0, 0.0]), ([1.0, -1.0], [1.0, -1.0]), ([0.0, -0.5], [0.0, -0.5])):
-        pool, reader = pool_of(), GivenReader()
-        reader.role_agreements = lambda rows, roles=roles: np.array(roles, np.float32)[: len(rows)]  # type: ignore[method-assign,misc]
+    same, swapped, gave, other = (
+        "Jonas lent Mira the drill.",
+        "Mira lent Jonas the drill.",
+        "Mira gave Jonas the drill.",
+        "It rained.",
+    )
+    for texts, expected in (((same, other), [0.0, 0.0]), ((same, swapped), [1.0, -1.0]), ((other, gave), [0.0, -0.5])):
+        pool, reader = pool_of("Who lent Mira the drill?"), GivenReader(texts=texts)
         found = read_with(NO_PREFERENCE, pool, matrix_of(pool, [5.0, 4.0]), reader)
         assert found.features[ROLE_AGREEMENT][:2].tolist() == expected
 
@@ -178,11 +194,12 @@ def test_second_reading_is_what_it_says_more() -> None:
 
 
 def test_contributions_sum_to_the_scores() -> None:
-    pool = pool_of("Where does Ana live?")
+    pool = pool_of("Who lent Mira the drill?")
     policy = ReadingPolicy(preference_of(0.7, pool), max_candidates=5)
+    texts = ("Mira gave Jonas the drill.",)
     matrix = matrix_of(pool, [float(place % 3) for place in range(len(pool.rows))])
     before = RANKER.score(matrix)
-    after = RANKER.score(read_with(policy, pool, matrix, GivenReader([2.0, -1.0, np.nan], again=1.0, role=-0.5)))
+    after = RANKER.score(read_with(policy, pool, matrix, GivenReader([2.0, -1.0, np.nan], again=1.0, texts=texts)))
     gain = np.sum([after.contributions[name] for name in READING_FEATURES], axis=0)
     assert after.scores == pytest.approx(np.sum(list(after.contributions.values()), axis=0), abs=1e-4)
     assert after.scores - before.scores == pytest.approx(gain, abs=1e-4)
@@ -200,7 +217,7 @@ def test_matrix_stays_if_nothing_is_read(log_odds: list[float]) -> None:
     reader = GivenReader(log_odds)
     assert read_with(NO_PREFERENCE, pool, matrix, reader) is matrix
     assert not reader.reread_rows
-    assert not reader.roles_of
+    assert not reader.passage_rows
 
 
 @pytest.mark.parametrize(
