@@ -279,7 +279,7 @@ def strategy_options(command: CommandFunction) -> CommandFunction:
 evidence_option: Decorator = click.option(
     "--evidence-bands",
     metavar="STRONG,WEAK",
-    help="The lowest confidences of strong and of weak evidence.  [env ECPHORA_EVIDENCE_BANDS; default 0.5,0.2]",
+    help="The lowest confidences of strong and of weak evidence.  [env ECPHORA_EVIDENCE_BANDS; default 0.6,0.2]",
 )
 
 

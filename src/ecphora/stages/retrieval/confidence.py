@@ -24,7 +24,7 @@ class EvidenceBands(ShortRepr):
     Raises ``InvalidInput`` unless 0 ≤ ``weak`` ≤ ``strong`` ≤ 1.
     """
 
-    strong: float = 0.5
+    strong: float = 0.6
     weak: float = 0.2
 
     def __post_init__(self) -> None:
