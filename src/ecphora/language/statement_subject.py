@@ -12,11 +12,11 @@ from functools import cache, lru_cache
 
 from ..lazy_pattern import lazy_pattern
 from .dates_cjk import has_cjk
-from .european_languages import European, european_language, word_set, words_of
+from .european_languages import European, likely_languages, word_set, words_of
 from .factuality import MAX_CHARS, without_quotations
 from .names import names
 from .ordinary_words import is_ordinary_word
-from .relation_lexicon import relations_by_noun
+from .relation_lexicon import nouns_by_language, relations_by_noun
 from .roles import is_assistant
 from .subject_lexicon import (
     ARTICLES,
@@ -24,11 +24,15 @@ from .subject_lexicon import (
     I_WORDS,
     ME_WORDS,
     MY_WORDS,
+    OF_WORDS,
     OTHERS,
     PERSON_NOUNS,
+    PREPOSITIONS,
+    RELATION_LANGUAGES,
     THIRD_PERSON_VERBS,
     WE_WORDS,
     YOU_WORDS,
+    Words,
 )
 
 
@@ -45,7 +49,8 @@ class _Kind(Enum):
 class _Subject:
     """A person; ``words`` are those of a name, or the relations of a noun.
 
-    ``is_owner`` if a thing of theirs is meant, or a group that they belong to: "my laptop", "we".
+    ``is_owner`` if a thing of theirs is meant, or a group that they belong to: "my laptop", "we". Somebody may have the
+    relations of another one: "my wife and I", "my dentist is Dr. Okafor".
     """
 
     kind: _Kind
@@ -55,22 +60,34 @@ class _Subject:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """The words of a clause, as written and in lower case, and where each ends; ``known`` are words of names."""
+    """The words of a clause, as written and in lower case, and where each ends; ``known`` are words of names.
+
+    ``languages`` are those that the text may be in.
+    """
 
     text: str
     words: list[str]
     lowers: list[str]
     ends: list[int]
-    language: European
+    languages: tuple[European, ...]
     known: frozenset[str]
+
+    def has(self, table: Words, place: int) -> bool:
+        """Whether a table has the word at a place, in a language that the text may be in."""
+        return place < len(self.lowers) and any(self.lowers[place] in table[one] for one in self.languages)
 
 
 _SELF, _GROUP = _Subject(_Kind.SELF), _Subject(_Kind.SELF, is_owner=True)
 _ADDRESSEE, _OTHER, _USER = _Subject(_Kind.ADDRESSEE), _Subject(_Kind.OTHER), _Subject(_Kind.USER)
 _USERS_THING = _Subject(_Kind.USER, is_owner=True)
-_USER_WORDS = word_set("user user's nutzer benutzer usuario utilisateur usuário")
+_USER_WORDS = word_set(
+    "user user's nutzer nutzerin benutzer usuario usuaria utilisateur utilisatrice usuário usuária utilizador utente"
+)
 _NOT_PERSONS = frozenset(("pet", "dog", "cat", "rabbit", "hamster", "bird", "horse", "turtle"))
+_NO_PRONOUN_NEEDED = frozenset(European) - {European.ENGLISH, European.GERMAN, European.FRENCH}
 _AND_I = (["and", "i"], ["und", "ich"], ["y", "yo"], ["et", "moi"], ["e", "eu"], ["e", "io"])
+_MINE = ("mine", "ours")
+"""After "of", they are of another one: "a friend of mine"."""
 _VERB_ENDINGS = ("ed", "es", "ts", "ks", "ns", "ds", "ys", "ls")
 _NAMING = lazy_pattern(
     r"\W*(?:(?:is|are|was)(?: now| still| currently)? (?:called |named )?(?:[Dd]r\.? |Mr\.? |Mrs\.? |Ms\.? )?[A-Z]|"
@@ -83,11 +100,13 @@ _CLAUSE_END = lazy_pattern(
 )
 _TOKEN = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*(?:(?<=s)['’](?!\w))?")
 _WORD = lazy_pattern(r"[^\W\d_]+")
-_CLITIC = lazy_pattern(r"\b[Jj]['’](?=\w)")
+_CLITIC = lazy_pattern(r"\b([JjLlDd]|[Qq]u|[Dd]ell|[Aa]ll|[Uu]n)['’](?=\w)")
 _ASKS_WHO = lazy_pattern(r"\b(?:who|whom|whose|wer|wen|wem|wessen|quién|quiénes|qui|quem|chi)\b|[谁誰]", re.IGNORECASE)
-MAX_CJK_GAP = 3
-"""The characters between "I" and a noun for a person that belongs to it, as in 我的哥哥."""
 _CJK_SELF = lazy_pattern(r"[我咱私僕俺]|わたし|ぼく|用户|用戶|ユーザー")
+_CJK_OWNER_GAP = lazy_pattern(r"(?:[们們]|たち)?家?[的の]?(?:[大小二前老表堂]|那个|这个|上の|下の)?\Z")
+"""What stands between "I" and a noun for a person that belongs to it, as in 我的哥哥."""
+_CJK_JOINT_GAP = lazy_pattern(r"[和跟与與同](?:[我私]?[的の])?\Z|と\Z")
+_KANA = lazy_pattern(r"[ぁ-ゖァ-ヺ]")
 _CJK_OTHERS = lazy_pattern(r"[他她它]|彼|人们|大家|有人|みんな")
 _CJK_CLAUSE_END = lazy_pattern(r"[，。！？；、,.!?;\n]+")
 
@@ -145,14 +164,26 @@ def _asked_subject(question: str) -> _Subject | None:
         if of_kind:
             return next((one for one in of_kind if not one.is_owner), of_kind[0])
     named = [one for one in found if one.kind is _Kind.NAME]
-    named = named or [_Subject(_Kind.NAME, frozenset(name.lower().split())) for name in _asked_names(question)]
+    named = named or [
+        _Subject(_Kind.NAME, frozenset(name.lower().split()))
+        for name in _asked_names(question)
+        if not _follows_preposition(name, question)
+    ]
     return named[0] if len(named) == 1 and _ASKS_WHO.search(question) is None else None
+
+
+def _follows_preposition(name: str, question: str) -> bool:
+    """Whether a name is that of a place, or of the owner of something: "the capital of Peru"."""
+    before = _WORD.findall(question[: question.find(name)])
+    return bool(before) and any(
+        before[-1].lower() in table[one] for table in (PREPOSITIONS, OF_WORDS) for one in European
+    )
 
 
 def _agreement(asked: _Subject, found: _Subject, speaker: str | None) -> int:
     """1 if both are the same person, -1 if they are different ones, 0 if that is open."""
     if asked.kind is _Kind.RELATION:
-        return _sign(not asked.words.isdisjoint(found.words)) if found.kind is _Kind.RELATION else 0
+        return _sign(not asked.words.isdisjoint(found.words)) if found.words and found.kind is not _Kind.NAME else 0
     if found.kind is _Kind.ADDRESSEE:
         return 0
     if asked.kind is _Kind.NAME:
@@ -175,70 +206,98 @@ def _sign(is_same: bool) -> int:
 
 
 def _clause_subjects(text: str, asked: _Subject) -> Iterator[_Subject]:
-    """The subject of each clause that has one."""
+    """The subject of each clause that has one, and does not have the one asked about in another part."""
     known = asked.words if asked.kind is _Kind.NAME else frozenset()
     for clause in _clauses(text, known):
-        subject = _SELF if not I_WORDS.isdisjoint(clause.lowers) else next(_persons(clause), None)
-        if subject is not None:
+        found = list(_persons(clause))
+        own = next((one for one in found if one.kind is _Kind.SELF and one.words), _SELF)
+        subject = own if _says_i(clause) else next(iter(found), None)
+        if subject is not None and (_is_same(asked, subject) or not _mentions(asked, clause, found)):
             yield subject
 
 
+def _says_i(clause: _Clause) -> bool:
+    return any(clause.has(I_WORDS, place) for place in range(len(clause.words)))
+
+
+def _is_same(asked: _Subject, found: _Subject) -> bool:
+    if found.kind is not asked.kind:
+        return False
+    return asked.kind is not _Kind.NAME or not asked.words.isdisjoint(found.words)
+
+
+def _mentions(asked: _Subject, clause: _Clause, found: list[_Subject]) -> bool:
+    """Whether a clause has the one asked about in any part: "My boss gave me a raise" for "What did I get?"."""
+    if asked.kind is _Kind.NAME:
+        return any(_is_known(clause, place) for place in range(len(clause.words)))
+    return asked.kind in (_Kind.SELF, _Kind.USER) and any(_is_same(asked, one) for one in found)
+
+
 def _clauses(text: str, known: frozenset[str] = frozenset()) -> Iterator[_Clause]:
+    languages = tuple(likely_languages(words_of(text)) or European)
     for part in _CLAUSE_END.split(text):
-        written = _CLITIC.sub("je ", part)
+        written = _CLITIC.sub(r"\1 ", part)
         matches = list(_TOKEN.finditer(written))
         if matches:
             words = [match[0].replace("’", "'") for match in matches]
             lowers = [word.lower() for word in words]
-            language = european_language(set(lowers)) or European.ENGLISH
-            yield _Clause(written, words, lowers, [match.end() for match in matches], language, known)
+            yield _Clause(written, words, lowers, [match.end() for match in matches], languages, known)
 
 
 def _persons(clause: _Clause) -> Iterator[_Subject]:
-    """The persons of a clause, in order."""
-    if clause.language not in (European.ENGLISH, European.GERMAN) and not FIRST_PERSON_VERBS.isdisjoint(
-        clause.lowers[:3]
-    ):
+    """The persons of a clause, in order; but nobody after a preposition, unless as an owner."""
+    if not _NO_PRONOUN_NEEDED.isdisjoint(clause.languages) and not FIRST_PERSON_VERBS.isdisjoint(clause.lowers[:3]):
         yield _SELF
     place = 0
     while place < len(clause.words):
         found = _pronoun(clause, place) or _owned(clause, place) or _name(clause, place)
         subject, length = found or (None, 1)
-        if subject is not None:
+        if subject is not None and not _is_object(clause, place, subject):
             yield subject
         place += length
 
 
+def _is_object(clause: _Clause, place: int, subject: _Subject) -> bool:
+    """Whether a person stands where no subject does: after a preposition, or as a name after a verb."""
+    if not place or subject.kind in (_Kind.SELF, _Kind.USER):
+        return clause.lowers[place] in _MINE and clause.has(OF_WORDS, place - 1)
+    if clause.has(PREPOSITIONS, place - 1):
+        return True
+    if subject.kind is not _Kind.NAME or not clause.known.isdisjoint(subject.words):
+        return False
+    return clause.has(OF_WORDS, place - 1) or _is_verb(clause.lowers[place - 1 : place])
+
+
 def _pronoun(clause: _Clause, place: int) -> tuple[_Subject, int] | None:
     """The person of a pronoun at a place, and the number of its words."""
-    lower = clause.lowers[place]
-    if lower in I_WORDS or lower in ME_WORDS:
-        return (_GROUP if lower in WE_WORDS else _SELF), 1
-    if lower in OTHERS:
+    if clause.has(I_WORDS, place) or clause.has(ME_WORDS, place):
+        return (_GROUP if clause.has(WE_WORDS, place) else _SELF), 1
+    if clause.has(OTHERS, place):
         return _OTHER, 1
-    if lower in ("tu", "ihr") and clause.language not in (European.FRENCH, European.GERMAN):
-        return None
-    return (_ADDRESSEE, 1) if lower in YOU_WORDS else None
+    return (_ADDRESSEE, 1) if clause.has(YOU_WORDS, place) else None
 
 
 def _owned(clause: _Clause, place: int) -> tuple[_Subject, int] | None:
     """The person of "my sister", "the user's boss" or "the children" at a place, and the number of words."""
     lower, rest = clause.lowers[place], clause.lowers[place + 1 :]
-    is_user, is_mine = lower in _USER_WORDS, lower in MY_WORDS
+    is_user, is_mine = lower in _USER_WORDS, clause.has(MY_WORDS, place)
     if is_user and not lower.endswith("'s"):
         return _USER, 1
-    if not (is_user or is_mine or lower in ARTICLES):
+    if not (is_user or is_mine or clause.has(ARTICLES, place)) or clause.has(MY_WORDS, place + 1):
         return None
-    noun = _person_noun(rest[: 3 if is_user or is_mine else 2])
+    if rest and not is_user and rest[0] in _USER_WORDS:
+        return None
+    noun = _person_noun(rest[: 3 if is_user or is_mine else 2], clause.languages)
     if noun is None:
         return (_USERS_THING if is_user else _GROUP, 1) if is_user or is_mine else None
     word, length = noun[0], 1 + noun[1]
     if not (is_user or is_mine):
         return _OTHER, length
+    relations = frozenset(_person_relations(clause.languages).get(word, (word,)))
     is_naming = _NAMING.match(clause.text[clause.ends[place + noun[1]] :]) is not None
     if is_naming or clause.lowers[place + length : place + length + 2] in _AND_I:
-        return _USERS_THING if is_user else _SELF, length
-    return _Subject(_Kind.RELATION, frozenset(_person_relations().get(word, (word,)))), length
+        return _Subject(_Kind.USER if is_user else _Kind.SELF, relations, is_owner=is_user), length
+    return _Subject(_Kind.RELATION, relations), length
 
 
 def _name(clause: _Clause, place: int) -> tuple[_Subject | None, int] | None:
@@ -248,7 +307,7 @@ def _name(clause: _Clause, place: int) -> tuple[_Subject | None, int] | None:
         length += 1
     if not length:
         return None
-    if not place and not _is_known(clause, 0) and not _is_verb(clause.lowers[length : length + 1]):
+    if not place and not _is_known(clause, 0) and not _has_verb(clause, length):
         return None, length
     parts = clause.lowers[place : place + length]
     return _Subject(_Kind.NAME, frozenset(part.removesuffix("'s").removesuffix("'") for part in parts)), length
@@ -258,7 +317,7 @@ def _is_name(clause: _Clause, place: int) -> bool:
     """Whether a word is of a name: in German, whose nouns have capitals, only one that is known."""
     word = clause.words[place]
     return _is_known(clause, place) or (
-        word[:1].isupper() and clause.language is not European.GERMAN and not is_ordinary_word(word)
+        word[:1].isupper() and clause.languages[0] is not European.GERMAN and not is_ordinary_word(word)
     )
 
 
@@ -269,39 +328,66 @@ def _is_known(clause: _Clause, place: int) -> bool:
     )
 
 
+def _has_verb(clause: _Clause, place: int) -> bool:
+    """Whether there is a verb after a name at the start; "a" is a verb in French alone."""
+    after = clause.lowers[place : place + 1]
+    return (after != ["a"] or clause.languages[0] is European.FRENCH) and _is_verb(after)
+
+
 def _is_verb(words: list[str]) -> bool:
     return any(word in THIRD_PERSON_VERBS or word.endswith(_VERB_ENDINGS) for word in words)
 
 
-def _person_noun(words: list[str]) -> tuple[str, int] | None:
+def _person_noun(words: list[str], languages: tuple[European, ...]) -> tuple[str, int] | None:
     """The first noun for a person among some words, and its number from 1."""
     for number, word in enumerate(words, 1):
         bare = word.removesuffix("'s").removesuffix("'")
         for form in (bare, bare.removesuffix("s")):
-            if form in PERSON_NOUNS or form in _person_relations():
+            if form in PERSON_NOUNS or form in _person_relations(languages):
                 return form, number
     return None
 
 
 @cache
-def _person_relations() -> dict[str, tuple[str, ...]]:
-    return {noun: found for noun, found in relations_by_noun().items() if _NOT_PERSONS.isdisjoint(found)}
+def _person_relations(languages: tuple[European, ...]) -> dict[str, tuple[str, ...]]:
+    return _relations_in(*(code for language in languages for code in RELATION_LANGUAGES[language]))
+
+
+@cache
+def _relations_in(*languages: str) -> dict[str, tuple[str, ...]]:
+    """The relations of persons that each noun of some languages stands for."""
+    every = relations_by_noun()
+    known = {relation for found in every.values() for relation in found if relation not in _NOT_PERSONS}
+    nouns = {noun.lower() for one in known for code in languages for noun in nouns_by_language(one).get(code, ())}
+    return {noun: found for noun in nouns if _NOT_PERSONS.isdisjoint(found := every[noun])}
 
 
 def _cjk_subjects(text: str) -> Iterator[_Subject]:
     """The first person of each clause of a Chinese or Japanese text."""
+    language = "ja" if _KANA.search(text) else "zh"
     for clause in _CJK_CLAUSE_END.split(text):
-        noun, own, other = _cjk_nouns().search(clause), _CJK_SELF.search(clause), _CJK_OTHERS.search(clause)
-        if noun and not (own and own.start() < noun.start() - MAX_CJK_GAP):
-            yield _Subject(_Kind.RELATION, frozenset(_person_relations()[noun[0]]))
+        noun, own, other = _cjk_nouns(language).search(clause), _CJK_SELF.search(clause), _CJK_OTHERS.search(clause)
+        relations = frozenset(_relations_in(language)[noun[0]] if noun else ())
+        if noun and own and _is_joint(clause, noun, own):
+            yield _Subject(_Kind.SELF, relations)
+        elif noun and not (
+            own and own.end() <= noun.start() and not _CJK_OWNER_GAP.match(clause, own.end(), noun.start())
+        ):
+            yield _Subject(_Kind.RELATION, relations)
         elif own and not (other and other.start() < own.start()):
             yield _SELF
         elif other:
             yield _OTHER
 
 
+def _is_joint(clause: str, noun: re.Match[str], own: re.Match[str]) -> bool:
+    """Whether both act together: 我和妻子, 妻と私."""
+    first, second = sorted((noun, own), key=lambda one: one.start())
+    return _CJK_JOINT_GAP.match(clause, first.end(), second.start()) is not None
+
+
 @cache
-def _cjk_nouns() -> re.Pattern[str]:
-    """A pattern of the nouns for persons in Chinese and Japanese, the longest first."""
-    nouns = sorted((noun for noun in _person_relations() if has_cjk(noun)), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, nouns)))
+def _cjk_nouns(language: str) -> re.Pattern[str]:
+    """A pattern of the nouns for persons in Chinese or Japanese, the longest first; not as a profession."""
+    nouns = sorted(_relations_in(language), key=len, reverse=True)
+    return re.compile(rf"(?<![是当當做丈])(?:{'|'.join(map(re.escape, nouns))})(?![语語校国國婦公])")
