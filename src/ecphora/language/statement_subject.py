@@ -7,7 +7,6 @@ Rules for English, German, Spanish, French, Italian, Portuguese, Chinese and Jap
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache, lru_cache
 
 from ..lazy_pattern import lazy_pattern
@@ -16,14 +15,18 @@ from .european_languages import European, likely_languages, word_set, words_of
 from .factuality import MAX_CHARS, without_quotations
 from .names import names
 from .ordinary_words import is_ordinary_word
-from .relation_lexicon import nouns_by_language, relations_by_noun
+from .persons import OTHER, SELF, Person, PersonKind, person_relations
+from .persons_cjk import cjk_persons
+from .relation_lexicon import relations_by_noun
 from .roles import is_assistant
 from .subject_lexicon import (
     ARTICLES,
     FIRST_PERSON_VERBS,
     I_WORDS,
+    KIN_NAMES,
     ME_WORDS,
     MY_WORDS,
+    NAMELESS,
     OF_WORDS,
     OTHERS,
     PERSON_NOUNS,
@@ -34,28 +37,6 @@ from .subject_lexicon import (
     YOU_WORDS,
     Words,
 )
-
-
-class _Kind(Enum):
-    SELF = "the speaker"
-    ADDRESSEE = "the one who is addressed"
-    USER = "the user"
-    NAME = "somebody by name"
-    RELATION = "somebody by a relation, as in 'my sister'"
-    OTHER = "somebody else"
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """A person; ``words`` are those of a name, or the relations of a noun.
-
-    ``is_owner`` if a thing of theirs is meant, or a group that they belong to: "my laptop", "we". Somebody may have the
-    relations of another one: "my wife and I", "my dentist is Dr. Okafor".
-    """
-
-    kind: _Kind
-    words: frozenset[str] = frozenset()
-    is_owner: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +58,12 @@ class _Clause:
         return place < len(self.lowers) and any(self.lowers[place] in table[one] for one in self.languages)
 
 
-_SELF, _GROUP = _Subject(_Kind.SELF), _Subject(_Kind.SELF, is_owner=True)
-_ADDRESSEE, _OTHER, _USER = _Subject(_Kind.ADDRESSEE), _Subject(_Kind.OTHER), _Subject(_Kind.USER)
-_USERS_THING = _Subject(_Kind.USER, is_owner=True)
+_GROUP = Person(PersonKind.SELF, is_owner=True)
+_ADDRESSEE, _USER = Person(PersonKind.ADDRESSEE), Person(PersonKind.USER)
+_USERS_THING = Person(PersonKind.USER, is_owner=True)
 _USER_WORDS = word_set(
     "user user's nutzer nutzerin benutzer usuario usuaria utilisateur utilisatrice usuário usuária utilizador utente"
 )
-_NOT_PERSONS = frozenset(("pet", "dog", "cat", "rabbit", "hamster", "bird", "horse", "turtle"))
 _NO_PRONOUN_NEEDED = frozenset(European) - {European.ENGLISH, European.GERMAN, European.FRENCH}
 _AND_I = (["and", "i"], ["und", "ich"], ["y", "yo"], ["et", "moi"], ["e", "eu"], ["e", "io"])
 _MINE = ("mine", "ours")
@@ -102,13 +82,6 @@ _TOKEN = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*(?:(?<=s)['’](?!\w))?")
 _WORD = lazy_pattern(r"[^\W\d_]+")
 _CLITIC = lazy_pattern(r"\b([JjLlDd]|[Qq]u|[Dd]ell|[Aa]ll|[Uu]n)['’](?=\w)")
 _ASKS_WHO = lazy_pattern(r"\b(?:who|whom|whose|wer|wen|wem|wessen|quién|quiénes|qui|quem|chi)\b|[谁誰]", re.IGNORECASE)
-_CJK_SELF = lazy_pattern(r"[我咱私僕俺]|わたし|ぼく|用户|用戶|ユーザー")
-_CJK_OWNER_GAP = lazy_pattern(r"(?:[们們]|たち)?家?[的の]?(?:[大小二前老表堂]|那个|这个|上の|下の)?\Z")
-"""What stands between "I" and a noun for a person that belongs to it, as in 我的哥哥."""
-_CJK_JOINT_GAP = lazy_pattern(r"[和跟与與同](?:[我私]?[的の])?\Z|と\Z")
-_KANA = lazy_pattern(r"[ぁ-ゖァ-ヺ]")
-_CJK_OTHERS = lazy_pattern(r"[他她它]|彼|人们|大家|有人|みんな")
-_CJK_CLAUSE_END = lazy_pattern(r"[，。！？；、,.!?;\n]+")
 
 
 def subject_agreement(question: str, text: str, speaker: str | None = None) -> float:
@@ -121,9 +94,12 @@ def subject_agreement(question: str, text: str, speaker: str | None = None) -> f
     if asked is None or len(text) > MAX_CHARS:
         return 0.0
     bare, _ = without_quotations(text)
-    found = list(_cjk_subjects(bare) if has_cjk(bare) else _clause_subjects(bare, asked))
-    if not found and is_assistant(speaker) and asked == _SELF:
+    found = list(cjk_persons(bare) if has_cjk(bare) else _clause_subjects(bare, asked))
+    if not found and is_assistant(speaker) and asked == SELF:
         return -1.0  # what an assistant says of no one is not about the user
+    if asked.kind is not PersonKind.NAME:
+        others = words_of(question)  # "Netflix costs 12 euros" is of "What do I pay for Netflix?"
+        found = [one for one in found if one.kind is not PersonKind.NAME or one.words.isdisjoint(others)]
     signs = [sign for one in found if (sign := _agreement(asked, one, speaker))]
     return sum(signs) / len(signs) if signs else 0.0
 
@@ -154,18 +130,18 @@ def _asked_names(question: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def _asked_subject(question: str) -> _Subject | None:
+def _asked_subject(question: str) -> Person | None:
     """Whom a question asks about; None if it is about nobody, or about who does something to somebody."""
     if has_cjk(question):
-        return next(_cjk_subjects(question), None)
+        return next(cjk_persons(question), None)
     found = [one for clause in _clauses(question) for one in _persons(clause)]
-    for kind in (_Kind.RELATION, _Kind.USER, _Kind.SELF):
+    for kind in (PersonKind.RELATION, PersonKind.USER, PersonKind.SELF):
         of_kind = [one for one in found if one.kind is kind]
         if of_kind:
             return next((one for one in of_kind if not one.is_owner), of_kind[0])
-    named = [one for one in found if one.kind is _Kind.NAME]
+    named = [one for one in found if one.kind is PersonKind.NAME]
     named = named or [
-        _Subject(_Kind.NAME, frozenset(name.lower().split()))
+        Person(PersonKind.NAME, frozenset(name.lower().split()))
         for name in _asked_names(question)
         if not _follows_preposition(name, question)
     ]
@@ -180,37 +156,39 @@ def _follows_preposition(name: str, question: str) -> bool:
     )
 
 
-def _agreement(asked: _Subject, found: _Subject, speaker: str | None) -> int:
+def _agreement(asked: Person, found: Person, speaker: str | None) -> int:
     """1 if both are the same person, -1 if they are different ones, 0 if that is open."""
-    if asked.kind is _Kind.RELATION:
-        return _sign(not asked.words.isdisjoint(found.words)) if found.words and found.kind is not _Kind.NAME else 0
-    if found.kind is _Kind.ADDRESSEE:
+    if asked.kind is PersonKind.RELATION:
+        return (
+            _sign(not asked.words.isdisjoint(found.words)) if found.words and found.kind is not PersonKind.NAME else 0
+        )
+    if found.kind is PersonKind.ADDRESSEE:
         return 0
-    if asked.kind is _Kind.NAME:
+    if asked.kind is PersonKind.NAME:
         return _agreement_with_name(asked.words, found, speaker)
-    if found.kind in (_Kind.SELF, _Kind.USER):
-        return _sign(found.kind is _Kind.USER or not is_assistant(speaker))
-    return 0 if asked.is_owner and found.kind is not _Kind.RELATION else -1
+    if found.kind in (PersonKind.SELF, PersonKind.USER):
+        return _sign(found.kind is PersonKind.USER or not is_assistant(speaker))
+    return 0 if asked.is_owner and found.kind is not PersonKind.RELATION else -1
 
 
-def _agreement_with_name(name: frozenset[str], found: _Subject, speaker: str | None) -> int:
-    if found.kind is _Kind.SELF:
+def _agreement_with_name(name: frozenset[str], found: Person, speaker: str | None) -> int:
+    if found.kind is PersonKind.SELF:
         return _sign(speaker is not None and not name.isdisjoint(speaker.lower().split()))
-    if found.kind is _Kind.NAME:
+    if found.kind is PersonKind.NAME:
         return _sign(not name.isdisjoint(found.words))
-    return 0 if found.kind is _Kind.OTHER else -1
+    return 0 if found.kind is PersonKind.OTHER else -1
 
 
 def _sign(is_same: bool) -> int:
     return 1 if is_same else -1
 
 
-def _clause_subjects(text: str, asked: _Subject) -> Iterator[_Subject]:
+def _clause_subjects(text: str, asked: Person) -> Iterator[Person]:
     """The subject of each clause that has one, and does not have the one asked about in another part."""
-    known = asked.words if asked.kind is _Kind.NAME else frozenset()
+    known = asked.words if asked.kind is PersonKind.NAME else frozenset()
     for clause in _clauses(text, known):
         found = list(_persons(clause))
-        own = next((one for one in found if one.kind is _Kind.SELF and one.words), _SELF)
+        own = next((one for one in found if one.kind is PersonKind.SELF and one.words), SELF)
         subject = own if _says_i(clause) else next(iter(found), None)
         if subject is not None and (_is_same(asked, subject) or not _mentions(asked, clause, found)):
             yield subject
@@ -220,17 +198,17 @@ def _says_i(clause: _Clause) -> bool:
     return any(clause.has(I_WORDS, place) for place in range(len(clause.words)))
 
 
-def _is_same(asked: _Subject, found: _Subject) -> bool:
+def _is_same(asked: Person, found: Person) -> bool:
     if found.kind is not asked.kind:
         return False
-    return asked.kind is not _Kind.NAME or not asked.words.isdisjoint(found.words)
+    return asked.kind is not PersonKind.NAME or not asked.words.isdisjoint(found.words)
 
 
-def _mentions(asked: _Subject, clause: _Clause, found: list[_Subject]) -> bool:
+def _mentions(asked: Person, clause: _Clause, found: list[Person]) -> bool:
     """Whether a clause has the one asked about in any part: "My boss gave me a raise" for "What did I get?"."""
-    if asked.kind is _Kind.NAME:
+    if asked.kind is PersonKind.NAME:
         return any(_is_known(clause, place) for place in range(len(clause.words)))
-    return asked.kind in (_Kind.SELF, _Kind.USER) and any(_is_same(asked, one) for one in found)
+    return asked.kind in (PersonKind.SELF, PersonKind.USER) and any(_is_same(asked, one) for one in found)
 
 
 def _clauses(text: str, known: frozenset[str] = frozenset()) -> Iterator[_Clause]:
@@ -244,63 +222,69 @@ def _clauses(text: str, known: frozenset[str] = frozenset()) -> Iterator[_Clause
             yield _Clause(written, words, lowers, [match.end() for match in matches], languages, known)
 
 
-def _persons(clause: _Clause) -> Iterator[_Subject]:
+def _persons(clause: _Clause) -> Iterator[Person]:
     """The persons of a clause, in order; but nobody after a preposition, unless as an owner."""
     if not _NO_PRONOUN_NEEDED.isdisjoint(clause.languages) and not FIRST_PERSON_VERBS.isdisjoint(clause.lowers[:3]):
-        yield _SELF
+        yield SELF
     place = 0
     while place < len(clause.words):
-        found = _pronoun(clause, place) or _owned(clause, place) or _name(clause, place)
+        found = _pronoun(clause, place) or _owned(clause, place) or _kin(clause, place) or _name(clause, place)
         subject, length = found or (None, 1)
         if subject is not None and not _is_object(clause, place, subject):
             yield subject
         place += length
 
 
-def _is_object(clause: _Clause, place: int, subject: _Subject) -> bool:
+def _is_object(clause: _Clause, place: int, subject: Person) -> bool:
     """Whether a person stands where no subject does: after a preposition, or as a name after a verb."""
-    if not place or subject.kind in (_Kind.SELF, _Kind.USER):
+    if not place or subject.kind in (PersonKind.SELF, PersonKind.USER):
         return clause.lowers[place] in _MINE and clause.has(OF_WORDS, place - 1)
     if clause.has(PREPOSITIONS, place - 1):
         return True
-    if subject.kind is not _Kind.NAME or not clause.known.isdisjoint(subject.words):
+    if subject.kind is not PersonKind.NAME or not clause.known.isdisjoint(subject.words):
         return False
-    return clause.has(OF_WORDS, place - 1) or _is_verb(clause.lowers[place - 1 : place])
+    is_of = clause.has(OF_WORDS, place - 1) and (place > 1 or clause.lowers[0] != "a")  # "A Marta tem um carro."
+    return is_of or clause.has(NAMELESS, place - 1) or _has_verb(clause, place - 1)
 
 
-def _pronoun(clause: _Clause, place: int) -> tuple[_Subject, int] | None:
+def _pronoun(clause: _Clause, place: int) -> tuple[Person, int] | None:
     """The person of a pronoun at a place, and the number of its words."""
     if clause.has(I_WORDS, place) or clause.has(ME_WORDS, place):
-        return (_GROUP if clause.has(WE_WORDS, place) else _SELF), 1
+        return (_GROUP if clause.has(WE_WORDS, place) else SELF), 1
     if clause.has(OTHERS, place):
-        return _OTHER, 1
+        return OTHER, 1
     return (_ADDRESSEE, 1) if clause.has(YOU_WORDS, place) else None
 
 
-def _owned(clause: _Clause, place: int) -> tuple[_Subject, int] | None:
+def _owned(clause: _Clause, place: int) -> tuple[Person, int] | None:
     """The person of "my sister", "the user's boss" or "the children" at a place, and the number of words."""
     lower, rest = clause.lowers[place], clause.lowers[place + 1 :]
     is_user, is_mine = lower in _USER_WORDS, clause.has(MY_WORDS, place)
     if is_user and not lower.endswith("'s"):
         return _USER, 1
-    if not (is_user or is_mine or clause.has(ARTICLES, place)) or clause.has(MY_WORDS, place + 1):
-        return None
-    if rest and not is_user and rest[0] in _USER_WORDS:
+    is_before_owner = clause.has(MY_WORDS, place + 1) or not _USER_WORDS.isdisjoint(rest[:1])
+    if not (is_user or is_mine or clause.has(ARTICLES, place)) or is_before_owner:
         return None
     noun = _person_noun(rest[: 3 if is_user or is_mine else 2], clause.languages)
     if noun is None:
         return (_USERS_THING if is_user else _GROUP, 1) if is_user or is_mine else None
     word, length = noun[0], 1 + noun[1]
     if not (is_user or is_mine):
-        return _OTHER, length
+        return OTHER, length
     relations = frozenset(_person_relations(clause.languages).get(word, (word,)))
     is_naming = _NAMING.match(clause.text[clause.ends[place + noun[1]] :]) is not None
     if is_naming or clause.lowers[place + length : place + length + 2] in _AND_I:
-        return _Subject(_Kind.USER if is_user else _Kind.SELF, relations, is_owner=is_user), length
-    return _Subject(_Kind.RELATION, relations), length
+        return Person(PersonKind.USER if is_user else PersonKind.SELF, relations, is_owner=is_user), length
+    return Person(PersonKind.RELATION, relations), length
 
 
-def _name(clause: _Clause, place: int) -> tuple[_Subject | None, int] | None:
+def _kin(clause: _Clause, place: int) -> tuple[Person, int] | None:
+    """The person of "Mom" or "Opa" at a place, without a possessive."""
+    noun = clause.lowers[place].removesuffix("'s")
+    return (Person(PersonKind.RELATION, frozenset(relations_by_noun()[noun])), 1) if noun in KIN_NAMES else None
+
+
+def _name(clause: _Clause, place: int) -> tuple[Person | None, int] | None:
     """The person of a name at a place, and the number of its words; a note begins with a capital, too."""
     length = 0
     while place + length < len(clause.words) and _is_name(clause, place + length):
@@ -310,7 +294,7 @@ def _name(clause: _Clause, place: int) -> tuple[_Subject | None, int] | None:
     if not place and not _is_known(clause, 0) and not _has_verb(clause, length):
         return None, length
     parts = clause.lowers[place : place + length]
-    return _Subject(_Kind.NAME, frozenset(part.removesuffix("'s").removesuffix("'") for part in parts)), length
+    return Person(PersonKind.NAME, frozenset(part.removesuffix("'s").removesuffix("'") for part in parts)), length
 
 
 def _is_name(clause: _Clause, place: int) -> bool:
@@ -329,13 +313,11 @@ def _is_known(clause: _Clause, place: int) -> bool:
 
 
 def _has_verb(clause: _Clause, place: int) -> bool:
-    """Whether there is a verb after a name at the start; "a" is a verb in French alone."""
-    after = clause.lowers[place : place + 1]
-    return (after != ["a"] or clause.languages[0] is European.FRENCH) and _is_verb(after)
-
-
-def _is_verb(words: list[str]) -> bool:
-    return any(word in THIRD_PERSON_VERBS or word.endswith(_VERB_ENDINGS) for word in words)
+    """Whether there is a verb at a place; "a" is one in French alone."""
+    word = clause.lowers[place] if place < len(clause.lowers) else ""
+    if word == "a":
+        return clause.languages[0] is European.FRENCH
+    return word in THIRD_PERSON_VERBS or word.endswith(_VERB_ENDINGS)
 
 
 def _person_noun(words: list[str], languages: tuple[European, ...]) -> tuple[str, int] | None:
@@ -350,44 +332,4 @@ def _person_noun(words: list[str], languages: tuple[European, ...]) -> tuple[str
 
 @cache
 def _person_relations(languages: tuple[European, ...]) -> dict[str, tuple[str, ...]]:
-    return _relations_in(*(code for language in languages for code in RELATION_LANGUAGES[language]))
-
-
-@cache
-def _relations_in(*languages: str) -> dict[str, tuple[str, ...]]:
-    """The relations of persons that each noun of some languages stands for."""
-    every = relations_by_noun()
-    known = {relation for found in every.values() for relation in found if relation not in _NOT_PERSONS}
-    nouns = {noun.lower() for one in known for code in languages for noun in nouns_by_language(one).get(code, ())}
-    return {noun: found for noun in nouns if _NOT_PERSONS.isdisjoint(found := every[noun])}
-
-
-def _cjk_subjects(text: str) -> Iterator[_Subject]:
-    """The first person of each clause of a Chinese or Japanese text."""
-    language = "ja" if _KANA.search(text) else "zh"
-    for clause in _CJK_CLAUSE_END.split(text):
-        noun, own, other = _cjk_nouns(language).search(clause), _CJK_SELF.search(clause), _CJK_OTHERS.search(clause)
-        relations = frozenset(_relations_in(language)[noun[0]] if noun else ())
-        if noun and own and _is_joint(clause, noun, own):
-            yield _Subject(_Kind.SELF, relations)
-        elif noun and not (
-            own and own.end() <= noun.start() and not _CJK_OWNER_GAP.match(clause, own.end(), noun.start())
-        ):
-            yield _Subject(_Kind.RELATION, relations)
-        elif own and not (other and other.start() < own.start()):
-            yield _SELF
-        elif other:
-            yield _OTHER
-
-
-def _is_joint(clause: str, noun: re.Match[str], own: re.Match[str]) -> bool:
-    """Whether both act together: 我和妻子, 妻と私."""
-    first, second = sorted((noun, own), key=lambda one: one.start())
-    return _CJK_JOINT_GAP.match(clause, first.end(), second.start()) is not None
-
-
-@cache
-def _cjk_nouns(language: str) -> re.Pattern[str]:
-    """A pattern of the nouns for persons in Chinese or Japanese, the longest first; not as a profession."""
-    nouns = sorted(_relations_in(language), key=len, reverse=True)
-    return re.compile(rf"(?<![是当當做丈])(?:{'|'.join(map(re.escape, nouns))})(?![语語校国國婦公])")
+    return person_relations(*(code for language in languages for code in RELATION_LANGUAGES[language]))

@@ -52,6 +52,8 @@ ARTICLES = _by_language(
     "el la l los las un una le les une des o os as um uma il lo gli i uno a",
 )
 """Articles and the like."""
+NAMELESS = _by_language("the a an this that", "ein eine einen einem einer", "un una une um uma uno")
+"""Articles after which no person's name stands; "la Marta" and "o Lucas" are persons."""
 PREPOSITIONS = _by_language(
     "in at to with from for on by near into onto about like than via without after before since until",
     "in im am an aus nach bei beim mit zu zum zur für über um durch ohne seit bis",
@@ -70,6 +72,11 @@ PERSON_NOUNS = word_set(
     "fiancé twin"
 )
 """Nouns for persons that are no relation of :mod:`.relation_lexicon`."""
+KIN_NAMES = word_set(
+    "mom mum mama dad papa grandma grandpa granny nana granddad auntie oma opa mamá papá maman mamie papi mamma papà "
+    "nonna nonno vovó"
+)
+"""Nouns for kin that are used as names."""
 RELATION_LANGUAGES: Mapping[European, tuple[str, ...]] = {
     European.ENGLISH: ("en",),
     European.GERMAN: ("de",),
