@@ -8,7 +8,7 @@ from ecphora.language.european_languages import European
 from ecphora.language.factuality import MAX_CHARS
 from ecphora.language.persons import person_relations
 from ecphora.language.statement_subject import name_coverage, subject_agreement
-from ecphora.language.subject_lexicon import I_WORDS, MY_WORDS, OTHERS
+from ecphora.language.subject_lexicon import subject_words
 
 SUBJECTS = Path(__file__).parent.parent / "statements" / "subjects.tsv"
 SIGNS = {"+": 1, "-": -1, "0": 0}
@@ -81,11 +81,12 @@ def test_quotation_of_somebody_is_left_out() -> None:
 
 
 def test_words_are_those_of_the_language() -> None:
-    assert "on" in OTHERS[European.FRENCH]
-    assert "on" not in OTHERS[European.ENGLISH]
-    assert "mia" in MY_WORDS[European.SPANISH]
-    assert "mia" not in MY_WORDS[European.ENGLISH]
-    assert "i" not in I_WORDS[European.GERMAN]
+    english, french = subject_words((European.ENGLISH,)), subject_words((European.FRENCH,))
+    either = subject_words((European.ENGLISH, European.FRENCH))
+    assert "on" in french.others - english.others
+    assert "mia" in french.my - english.my
+    assert {"on", "they"} <= either.others
+    assert {"mia", "my"} <= either.my
     assert "far" in person_relations("sv")
     assert "far" not in person_relations("en")
     assert "dog" not in person_relations("en")

@@ -20,22 +20,13 @@ from .persons_cjk import cjk_persons
 from .relation_lexicon import relations_by_noun
 from .roles import is_assistant
 from .subject_lexicon import (
-    ARTICLES,
     FIRST_PERSON_VERBS,
-    I_WORDS,
     KIN_NAMES,
-    ME_WORDS,
-    MY_WORDS,
-    NAMELESS,
-    OF_WORDS,
-    OTHERS,
     PERSON_NOUNS,
-    PREPOSITIONS,
     RELATION_LANGUAGES,
     THIRD_PERSON_VERBS,
-    WE_WORDS,
-    YOU_WORDS,
-    Words,
+    SubjectWords,
+    subject_words,
 )
 
 
@@ -53,9 +44,13 @@ class _Clause:
     languages: tuple[European, ...]
     known: frozenset[str]
 
-    def has(self, table: Words, place: int) -> bool:
-        """Whether a table has the word at a place, in a language that the text may be in."""
-        return place < len(self.lowers) and any(self.lowers[place] in table[one] for one in self.languages)
+    @property
+    def lexicon(self) -> SubjectWords:
+        return subject_words(self.languages)
+
+    def before(self, place: int) -> str:
+        """The word before a place in lower case; "" for the first."""
+        return self.lowers[place - 1] if place else ""
 
 
 _GROUP = Person(PersonKind.SELF, is_owner=True)
@@ -151,9 +146,8 @@ def _asked_subject(question: str) -> Person | None:
 def _follows_preposition(name: str, question: str) -> bool:
     """Whether a name is that of a place, or of the owner of something: "the capital of Peru"."""
     before = _WORD.findall(question[: question.find(name)])
-    return bool(before) and any(
-        before[-1].lower() in table[one] for table in (PREPOSITIONS, OF_WORDS) for one in European
-    )
+    words = subject_words(tuple(European))
+    return bool(before) and before[-1].lower() in words.prepositions | words.of
 
 
 def _agreement(asked: Person, found: Person, speaker: str | None) -> int:
@@ -189,13 +183,10 @@ def _clause_subjects(text: str, asked: Person) -> Iterator[Person]:
     for clause in _clauses(text, known):
         found = list(_persons(clause))
         own = next((one for one in found if one.kind is PersonKind.SELF and one.words), SELF)
-        subject = own if _says_i(clause) else next(iter(found), None)
+        says_i = not clause.lexicon.i.isdisjoint(clause.lowers)
+        subject = own if says_i else next(iter(found), None)
         if subject is not None and (_is_same(asked, subject) or not _mentions(asked, clause, found)):
             yield subject
-
-
-def _says_i(clause: _Clause) -> bool:
-    return any(clause.has(I_WORDS, place) for place in range(len(clause.words)))
 
 
 def _is_same(asked: Person, found: Person) -> bool:
@@ -237,33 +228,35 @@ def _persons(clause: _Clause) -> Iterator[Person]:
 
 def _is_object(clause: _Clause, place: int, subject: Person) -> bool:
     """Whether a person stands where no subject does: after a preposition, or as a name after a verb."""
-    if not place or subject.kind in (PersonKind.SELF, PersonKind.USER):
-        return clause.lowers[place] in _MINE and clause.has(OF_WORDS, place - 1)
-    if clause.has(PREPOSITIONS, place - 1):
+    words, before = clause.lexicon, clause.before(place)
+    if subject.kind in (PersonKind.SELF, PersonKind.USER):
+        return clause.lowers[place] in _MINE and before in words.of
+    if before in words.prepositions:
         return True
     if subject.kind is not PersonKind.NAME or not clause.known.isdisjoint(subject.words):
         return False
-    is_of = clause.has(OF_WORDS, place - 1) and (place > 1 or clause.lowers[0] != "a")  # "A Marta tem um carro."
-    return is_of or clause.has(NAMELESS, place - 1) or _has_verb(clause, place - 1)
+    is_of = before in words.of and (place > 1 or clause.lowers[0] != "a")  # "A Marta tem um carro."
+    return is_of or before in words.nameless or (place > 0 and _has_verb(clause, place - 1))
 
 
 def _pronoun(clause: _Clause, place: int) -> tuple[Person, int] | None:
     """The person of a pronoun at a place, and the number of its words."""
-    if clause.has(I_WORDS, place) or clause.has(ME_WORDS, place):
-        return (_GROUP if clause.has(WE_WORDS, place) else SELF), 1
-    if clause.has(OTHERS, place):
+    lower, words = clause.lowers[place], clause.lexicon
+    if lower in words.i or lower in words.me:
+        return (_GROUP if lower in words.we else SELF), 1
+    if lower in words.others:
         return OTHER, 1
-    return (_ADDRESSEE, 1) if clause.has(YOU_WORDS, place) else None
+    return (_ADDRESSEE, 1) if lower in words.you else None
 
 
 def _owned(clause: _Clause, place: int) -> tuple[Person, int] | None:
     """The person of "my sister", "the user's boss" or "the children" at a place, and the number of words."""
-    lower, rest = clause.lowers[place], clause.lowers[place + 1 :]
-    is_user, is_mine = lower in _USER_WORDS, clause.has(MY_WORDS, place)
+    lower, rest, words = clause.lowers[place], clause.lowers[place + 1 : place + 4], clause.lexicon
+    is_user, is_mine = lower in _USER_WORDS, lower in words.my
     if is_user and not lower.endswith("'s"):
         return _USER, 1
-    is_before_owner = clause.has(MY_WORDS, place + 1) or not _USER_WORDS.isdisjoint(rest[:1])
-    if not (is_user or is_mine or clause.has(ARTICLES, place)) or is_before_owner:
+    is_of_owner = bool(rest) and (rest[0] in words.my or rest[0] in _USER_WORDS)
+    if is_of_owner or not (is_user or is_mine or lower in words.articles):
         return None
     noun = _person_noun(rest[: 3 if is_user or is_mine else 2], clause.languages)
     if noun is None:
