@@ -1,9 +1,10 @@
-"""The clauses of what a reader adds to a reason: that a memory answers, and as the answer that is meant."""
+"""The clauses of what is read for a reason: that a memory answers, of whom, and as the answer that is meant."""
 
 import numpy as np
 
 from .clause import Clause
 from .language.argument_roles import role_agreement
+from .language.statement_subject import subject_agreement
 from .ranking import Comparison
 from .stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, asked_end, time_order
 from .stages.fused.reading import READING, SECOND_READING
@@ -18,6 +19,12 @@ def role_clause(comparison: Comparison) -> Clause | None:
     node = comparison.node
     agreement = role_agreement(comparison.ranking.query.search_text, node.text, node.speaker)
     return Clause("says who did it and to whom as the question does") if agreement > 0 else None
+
+
+def subject_clause(comparison: Comparison) -> Clause | None:
+    node = comparison.node
+    agreement = subject_agreement(comparison.ranking.query.text, node.text, node.speaker)
+    return Clause("is about the person asked about") if agreement > 0 else None
 
 
 def answer_time_clause(comparison: Comparison) -> Clause | None:

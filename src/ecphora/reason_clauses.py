@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .answer_clauses import answer_time_clause, reading_clause, role_clause, series_clause
+from .answer_clauses import answer_time_clause, reading_clause, role_clause, series_clause, subject_clause
 from .clause import Clause, ClauseBuilder
 from .graph import KIND_CODES
 from .language import question
@@ -23,7 +23,7 @@ from .model import Kind, MediaKind, Query
 from .ranking import Comparison
 from .stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
 from .stages.fused.reading import READING, SECOND_READING
-from .stages.fused.statement_features import ROLE_AGREEMENT
+from .stages.fused.statement_features import ROLE_AGREEMENT, SUBJECT_AGREEMENT
 from .stages.retrieval import temporal, validity
 from .stages.retrieval.media_search import MEDIA
 from .stages.retrieval.term_coverage import WINDOW_SIZE
@@ -355,6 +355,7 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ((_feedback_clause,), ("similar question feedback",)),
     ((reading_clause,), (READING, SECOND_READING)),
     ((role_clause,), (ROLE_AGREEMENT,)),
+    ((subject_clause,), (SUBJECT_AGREEMENT,)),
     ((answer_time_clause,), (NEWER_ANSWER, OLDER_ANSWER)),
     ((series_clause,), (SERIES_END,)),
     ((_co_use_clause,), ("co-use",)),

@@ -26,7 +26,7 @@ from ecphora.stages.fused.feature_matrix import Genre
 from ecphora.stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, time_order
 from ecphora.stages.fused.ranker import Ranker
 from ecphora.stages.fused.reading import READING, SECOND_READING, ReadingPolicy
-from ecphora.stages.fused.statement_features import ROLE_AGREEMENT
+from ecphora.stages.fused.statement_features import ROLE_AGREEMENT, SUBJECT_AGREEMENT
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.strategies import BUILT_IN, FAITHFUL
 from ecphora.strategies.fused import Fused
@@ -98,6 +98,7 @@ class Checker:
             f"is of {DAYS}, near the time asked about": lambda one: one == long_day(self.hit.node.happened_at),
             "is likelier to answer, says the reader": lambda: self.hit.id is not None,
             "says who did it and to whom as the question does": lambda: self.hit.node.text == LENT,
+            "is about the person asked about": lambda: "Ana" in f"{self.hit.node.speaker} {self.hit.node.text}",
             "is newer than another answer": lambda: self.gain(NEWER_ANSWER) > 0 and self.has_beyond(-1),
             "is older than another answer, and a former state is asked for": lambda: (
                 self.gain(OLDER_ANSWER) > 0 and self.has_beyond(1) and "first" in self.query.text
@@ -222,6 +223,7 @@ READING_RANKER = Ranker(
                 READING: 0.5,
                 SECOND_READING: 0.5,
                 ROLE_AGREEMENT: 4.0,
+                SUBJECT_AGREEMENT: 4.0,
                 NEWER_ANSWER: 9.0,
                 OLDER_ANSWER: -9.0,
                 SERIES_END: -9.0,

@@ -13,7 +13,13 @@ from ecphora.reason_clauses import CLAUSE_BUILDERS
 from ecphora.reasons import _select_clauses
 from ecphora.stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
 from ecphora.stages.fused.reading import READING, SECOND_READING
-from ecphora.stages.fused.statement_features import ROLE_AGREEMENT
+from ecphora.stages.fused.statement_features import (
+    FORMER_STATE,
+    MISSING_NAMES,
+    NOT_A_FACT,
+    ROLE_AGREEMENT,
+    SUBJECT_AGREEMENT,
+)
 from ecphora.testing import sample_batch, sample_node, sample_query
 
 TEXTS = ("A cat sat.", "It rained.", "A dog ran.")
@@ -103,6 +109,20 @@ def test_clause_of_roles(place: int, *, is_said: bool) -> None:
     values = [2.0 if other == place else 1.0 for other in range(3)]
     found = clauses_of({ROLE_AGREEMENT: values}, "Who lent Mira the drill?", texts, order)
     assert ("says who did it and to whom as the question does" in found) is is_said
+
+
+@pytest.mark.parametrize(("place", "is_said"), [(0, True), (1, False), (2, False)])
+def test_clause_of_the_subject(place: int, *, is_said: bool) -> None:
+    texts = ["I live in Ghent.", "My brother lives in Ulm.", "It rained."]
+    order = [place, *(other for other in range(3) if other != place)]
+    values = [2.0 if other == place else 1.0 for other in range(3)]
+    found = clauses_of({SUBJECT_AGREEMENT: values}, "Where do I live?", texts, order)
+    assert ("is about the person asked about" in found) is is_said
+
+
+@pytest.mark.parametrize("feature", [MISSING_NAMES, NOT_A_FACT, FORMER_STATE])
+def test_what_speaks_against_a_memory_is_no_clause(feature: str) -> None:
+    assert clauses_of({feature: (0, -1, -1)}, "Where do I live?") == []
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_agreement_is_that_of_the_question_with_text_and_speaker(tmp_path: Path)
         passages = reading.passages(rows)
         told = {str(one.id): (one.text, one.speaker) for one in TURNS}
         assert [(one.text, one.speaker) for one in passages] == [told[str(graph.id(row))] for row in rows.tolist()]
-        found = statement_features(query, passages, 0.0)[ROLE_AGREEMENT]
+        found = statement_features(query, passages, np.full(len(passages), Genre.UTTERANCE), 0.0)[ROLE_AGREEMENT]
         assert np.sign(found).tolist() == [AGREEMENTS[str(graph.id(row))] for row in rows.tolist()]
         assert np.abs(found).max() <= 1
         assert reading.passages(rows[:2]) == passages[:2]

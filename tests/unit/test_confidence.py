@@ -17,7 +17,7 @@ from ecphora.testing import sample_graph, sample_query
 
 
 def test_confidence_falls_into_bands_of_evidence() -> None:
-    assert [EvidenceBands().band(value) for value in (0, 0.199, 0.2, 0.499, 0.5, 1)] == [
+    assert [EvidenceBands().band(value) for value in (0, 0.199, 0.2, 0.599, 0.6, 1)] == [
         Evidence.NONE, Evidence.NONE, Evidence.WEAK, Evidence.WEAK, Evidence.STRONG, Evidence.STRONG,
     ]  # fmt: skip
     assert [EvidenceBands(strong=0.9, weak=0.4).band(value) for value in (0.399, 0.4, 0.899, 0.9)] == [

@@ -28,7 +28,12 @@ from ecphora.stages.fused.reading import (
     unread_log_odds,
 )
 from ecphora.stages.fused.recency_preference import RecencyPreference
-from ecphora.stages.fused.statement_features import ROLE_AGREEMENT, STATEMENT_FEATURES
+from ecphora.stages.fused.statement_features import (
+    FORMER_STATE,
+    ROLE_AGREEMENT,
+    STATEMENT_FEATURES,
+    statement_features,
+)
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import sample_graph, sample_query
 
@@ -270,3 +275,47 @@ def test_single_candidate_leads_clearly() -> None:
     matrix = matrix_of(pool, [0.5])
     assert read_with(NO_PREFERENCE, pool, matrix, reader, 0.95) is matrix
     assert read_with(NO_PREFERENCE, pool, matrix, reader, 0.5) is not matrix
+
+
+OWN, NEWER_OWN = "I live in Ghent.", "I live in Bonn."
+OF_ANOTHER, ADVICE, WISH = "My brother lives in Ulm.", "You should consider moving to Rome.", "I wish I lived in Lyon."
+
+
+@pytest.mark.parametrize("other", [OF_ANOTHER, ADVICE, WISH, "I used to live in Rome."])
+def test_what_cannot_answer_is_no_rival_in_time(other: str) -> None:
+    """Two answers that are read alike; the newer one gains and the older one loses, unless one cannot answer."""
+    pool = pool_of("Where do I live?")
+    order = np.argsort(pool.graph.nodes["happened"][pool.rows], kind="stable")
+    old, new = int(order[0]), int(order[-1])
+    policy = ReadingPolicy(preference_of(1.0, pool))
+    scores = [0.0] * len(pool.rows)
+    scores[new], scores[old] = 3.0, 2.5
+    matrix = matrix_of(pool, scores)
+    found = read_with(policy, pool, matrix, GivenReader([3.0], texts=(NEWER_OWN, OWN)))
+    assert found.features[NEWER_ANSWER][new] > 0
+    assert found.features[OLDER_ANSWER][old] > 0
+    assert found.readings[[old, new]].tolist() == [3.0, 3.0]
+    for texts, place in (((other, OWN), new), ((NEWER_OWN, other), old)):
+        reader = GivenReader([3.0], texts=texts)
+        found = read_with(policy, pool, matrix, reader)
+        assert reader.passage_rows == pool.rows[[new, old]].tolist()
+        assert np.abs(found.features[NEWER_ANSWER]).max() == pytest.approx(0, abs=1e-3)
+        assert np.abs(found.features[OLDER_ANSWER]).max() == pytest.approx(0, abs=1e-3)
+        assert found.readings[place] == -MAX_LOG_ODDS
+        assert found.readings[new + old - place] == 3.0
+        assert found.features[SECOND_READING][place] == 0  # what the reader says stays a feature
+
+
+def test_features_of_statements_are_those_of_the_passages_in_order_of_reading() -> None:
+    pool = pool_of("Where do I live?")
+    texts = (OWN, OF_ANOTHER, WISH, "I used to live in Rome.")
+    found = read_with(
+        ReadingPolicy(preference_of(0.5, pool)), pool, matrix_of(pool, [1.0, 2.0, 4.0, 3.0]), GivenReader(texts=texts)
+    )
+    expected = statement_features(
+        pool.query, [Passage(text) for text in texts], np.full(len(texts), Genre.STATEMENT), 0.5
+    )
+    for name in STATEMENT_FEATURES:
+        assert found.features[name][[2, 3, 1, 0]].tolist() == expected[name].tolist()
+        assert not found.features[name][4:].any()
+    assert found.features[FORMER_STATE][0] == 0.5

@@ -7,70 +7,62 @@ Rules for English, German, Spanish, French, Italian, Portuguese, Chinese and Jap
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache, lru_cache
 
 from ..lazy_pattern import lazy_pattern
 from .dates_cjk import has_cjk
-from .european_languages import European, european_language, word_set, words_of
+from .european_languages import European, likely_languages, word_set, words_of
 from .factuality import MAX_CHARS, without_quotations
 from .names import names
 from .ordinary_words import is_ordinary_word
+from .persons import OTHER, SELF, Person, PersonKind, person_relations
+from .persons_cjk import cjk_persons
 from .relation_lexicon import relations_by_noun
 from .roles import is_assistant
 from .subject_lexicon import (
-    ARTICLES,
     FIRST_PERSON_VERBS,
-    I_WORDS,
-    ME_WORDS,
-    MY_WORDS,
-    OTHERS,
+    KIN_NAMES,
     PERSON_NOUNS,
+    RELATION_LANGUAGES,
     THIRD_PERSON_VERBS,
-    WE_WORDS,
-    YOU_WORDS,
+    SubjectWords,
+    subject_words,
 )
-
-
-class _Kind(Enum):
-    SELF = "the speaker"
-    ADDRESSEE = "the one who is addressed"
-    USER = "the user"
-    NAME = "somebody by name"
-    RELATION = "somebody by a relation, as in 'my sister'"
-    OTHER = "somebody else"
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """A person; ``words`` are those of a name, or the relations of a noun.
-
-    ``is_owner`` if a thing of theirs is meant, or a group that they belong to: "my laptop", "we".
-    """
-
-    kind: _Kind
-    words: frozenset[str] = frozenset()
-    is_owner: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """The words of a clause, as written and in lower case, and where each ends; ``known`` are words of names."""
+    """The words of a clause, as written and in lower case, and where each ends; ``known`` are words of names.
+
+    ``languages`` are those that the text may be in.
+    """
 
     text: str
     words: list[str]
     lowers: list[str]
     ends: list[int]
-    language: European
+    languages: tuple[European, ...]
     known: frozenset[str]
 
+    @property
+    def lexicon(self) -> SubjectWords:
+        return subject_words(self.languages)
 
-_SELF, _GROUP = _Subject(_Kind.SELF), _Subject(_Kind.SELF, is_owner=True)
-_ADDRESSEE, _OTHER, _USER = _Subject(_Kind.ADDRESSEE), _Subject(_Kind.OTHER), _Subject(_Kind.USER)
-_USERS_THING = _Subject(_Kind.USER, is_owner=True)
-_USER_WORDS = word_set("user user's nutzer benutzer usuario utilisateur usuário")
-_NOT_PERSONS = frozenset(("pet", "dog", "cat", "rabbit", "hamster", "bird", "horse", "turtle"))
+    def before(self, place: int) -> str:
+        """The word before a place in lower case; "" for the first."""
+        return self.lowers[place - 1] if place else ""
+
+
+_GROUP = Person(PersonKind.SELF, is_owner=True)
+_ADDRESSEE, _USER = Person(PersonKind.ADDRESSEE), Person(PersonKind.USER)
+_USERS_THING = Person(PersonKind.USER, is_owner=True)
+_USER_WORDS = word_set(
+    "user user's nutzer nutzerin benutzer usuario usuaria utilisateur utilisatrice usuário usuária utilizador utente"
+)
+_NO_PRONOUN_NEEDED = frozenset(European) - {European.ENGLISH, European.GERMAN, European.FRENCH}
 _AND_I = (["and", "i"], ["und", "ich"], ["y", "yo"], ["et", "moi"], ["e", "eu"], ["e", "io"])
+_MINE = ("mine", "ours")
+"""After "of", they are of another one: "a friend of mine"."""
 _VERB_ENDINGS = ("ed", "es", "ts", "ks", "ns", "ds", "ys", "ls")
 _NAMING = lazy_pattern(
     r"\W*(?:(?:is|are|was)(?: now| still| currently)? (?:called |named )?(?:[Dd]r\.? |Mr\.? |Mrs\.? |Ms\.? )?[A-Z]|"
@@ -83,13 +75,8 @@ _CLAUSE_END = lazy_pattern(
 )
 _TOKEN = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*(?:(?<=s)['’](?!\w))?")
 _WORD = lazy_pattern(r"[^\W\d_]+")
-_CLITIC = lazy_pattern(r"\b[Jj]['’](?=\w)")
+_CLITIC = lazy_pattern(r"\b([JjLlDd]|[Qq]u|[Dd]ell|[Aa]ll|[Uu]n)['’](?=\w)")
 _ASKS_WHO = lazy_pattern(r"\b(?:who|whom|whose|wer|wen|wem|wessen|quién|quiénes|qui|quem|chi)\b|[谁誰]", re.IGNORECASE)
-MAX_CJK_GAP = 3
-"""The characters between "I" and a noun for a person that belongs to it, as in 我的哥哥."""
-_CJK_SELF = lazy_pattern(r"[我咱私僕俺]|わたし|ぼく|用户|用戶|ユーザー")
-_CJK_OTHERS = lazy_pattern(r"[他她它]|彼|人们|大家|有人|みんな")
-_CJK_CLAUSE_END = lazy_pattern(r"[，。！？；、,.!?;\n]+")
 
 
 def subject_agreement(question: str, text: str, speaker: str | None = None) -> float:
@@ -102,9 +89,12 @@ def subject_agreement(question: str, text: str, speaker: str | None = None) -> f
     if asked is None or len(text) > MAX_CHARS:
         return 0.0
     bare, _ = without_quotations(text)
-    found = list(_cjk_subjects(bare) if has_cjk(bare) else _clause_subjects(bare, asked))
-    if not found and is_assistant(speaker) and asked == _SELF:
+    found = list(cjk_persons(bare) if has_cjk(bare) else _clause_subjects(bare, asked))
+    if not found and is_assistant(speaker) and asked == SELF:
         return -1.0  # what an assistant says of no one is not about the user
+    if asked.kind is not PersonKind.NAME:
+        others = words_of(question)  # "Netflix costs 12 euros" is of "What do I pay for Netflix?"
+        found = [one for one in found if one.kind is not PersonKind.NAME or one.words.isdisjoint(others)]
     signs = [sign for one in found if (sign := _agreement(asked, one, speaker))]
     return sum(signs) / len(signs) if signs else 0.0
 
@@ -135,130 +125,178 @@ def _asked_names(question: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def _asked_subject(question: str) -> _Subject | None:
+def _asked_subject(question: str) -> Person | None:
     """Whom a question asks about; None if it is about nobody, or about who does something to somebody."""
     if has_cjk(question):
-        return next(_cjk_subjects(question), None)
+        return next(cjk_persons(question), None)
     found = [one for clause in _clauses(question) for one in _persons(clause)]
-    for kind in (_Kind.RELATION, _Kind.USER, _Kind.SELF):
+    for kind in (PersonKind.RELATION, PersonKind.USER, PersonKind.SELF):
         of_kind = [one for one in found if one.kind is kind]
         if of_kind:
             return next((one for one in of_kind if not one.is_owner), of_kind[0])
-    named = [one for one in found if one.kind is _Kind.NAME]
-    named = named or [_Subject(_Kind.NAME, frozenset(name.lower().split())) for name in _asked_names(question)]
+    named = [one for one in found if one.kind is PersonKind.NAME]
+    named = named or [
+        Person(PersonKind.NAME, frozenset(name.lower().split()))
+        for name in _asked_names(question)
+        if not _follows_preposition(name, question)
+    ]
     return named[0] if len(named) == 1 and _ASKS_WHO.search(question) is None else None
 
 
-def _agreement(asked: _Subject, found: _Subject, speaker: str | None) -> int:
+def _follows_preposition(name: str, question: str) -> bool:
+    """Whether a name is that of a place, or of the owner of something: "the capital of Peru"."""
+    before = _WORD.findall(question[: question.find(name)])
+    words = subject_words(tuple(European))
+    return bool(before) and before[-1].lower() in words.prepositions | words.of
+
+
+def _agreement(asked: Person, found: Person, speaker: str | None) -> int:
     """1 if both are the same person, -1 if they are different ones, 0 if that is open."""
-    if asked.kind is _Kind.RELATION:
-        return _sign(not asked.words.isdisjoint(found.words)) if found.kind is _Kind.RELATION else 0
-    if found.kind is _Kind.ADDRESSEE:
+    if asked.kind is PersonKind.RELATION:
+        return (
+            _sign(not asked.words.isdisjoint(found.words)) if found.words and found.kind is not PersonKind.NAME else 0
+        )
+    if found.kind is PersonKind.ADDRESSEE:
         return 0
-    if asked.kind is _Kind.NAME:
+    if asked.kind is PersonKind.NAME:
         return _agreement_with_name(asked.words, found, speaker)
-    if found.kind in (_Kind.SELF, _Kind.USER):
-        return _sign(found.kind is _Kind.USER or not is_assistant(speaker))
-    return 0 if asked.is_owner and found.kind is not _Kind.RELATION else -1
+    if found.kind is PersonKind.SELF and is_assistant(speaker):
+        return -1
+    if found.kind in (PersonKind.SELF, PersonKind.USER):
+        return 0 if asked.is_owner else 1  # "my car" is also told of without "I"
+    return 0 if asked.is_owner and found.kind is not PersonKind.RELATION else -1
 
 
-def _agreement_with_name(name: frozenset[str], found: _Subject, speaker: str | None) -> int:
-    if found.kind is _Kind.SELF:
+def _agreement_with_name(name: frozenset[str], found: Person, speaker: str | None) -> int:
+    if found.kind is PersonKind.SELF:
         return _sign(speaker is not None and not name.isdisjoint(speaker.lower().split()))
-    if found.kind is _Kind.NAME:
+    if found.kind is PersonKind.NAME:
         return _sign(not name.isdisjoint(found.words))
-    return 0 if found.kind is _Kind.OTHER else -1
+    return 0 if found.kind is PersonKind.OTHER else -1
 
 
 def _sign(is_same: bool) -> int:
     return 1 if is_same else -1
 
 
-def _clause_subjects(text: str, asked: _Subject) -> Iterator[_Subject]:
-    """The subject of each clause that has one."""
-    known = asked.words if asked.kind is _Kind.NAME else frozenset()
+def _clause_subjects(text: str, asked: Person) -> Iterator[Person]:
+    """The subject of each clause that has one, and does not have the one asked about in another part."""
+    known = asked.words if asked.kind is PersonKind.NAME else frozenset()
     for clause in _clauses(text, known):
-        subject = _SELF if not I_WORDS.isdisjoint(clause.lowers) else next(_persons(clause), None)
-        if subject is not None:
+        found = list(_persons(clause))
+        own = next((one for one in found if one.kind is PersonKind.SELF and one.words), SELF)
+        says_i = not clause.lexicon.i.isdisjoint(clause.lowers)
+        subject = own if says_i else next(iter(found), None)
+        if subject is not None and (_is_same(asked, subject) or not _mentions(asked, clause, found)):
             yield subject
 
 
+def _is_same(asked: Person, found: Person) -> bool:
+    if found.kind is not asked.kind:
+        return False
+    return asked.kind is not PersonKind.NAME or not asked.words.isdisjoint(found.words)
+
+
+def _mentions(asked: Person, clause: _Clause, found: list[Person]) -> bool:
+    """Whether a clause has the one asked about in any part: "My boss gave me a raise" for "What did I get?"."""
+    if asked.kind is PersonKind.NAME:
+        return any(_is_known(clause, place) for place in range(len(clause.words)))
+    return asked.kind in (PersonKind.SELF, PersonKind.USER) and any(_is_same(asked, one) for one in found)
+
+
 def _clauses(text: str, known: frozenset[str] = frozenset()) -> Iterator[_Clause]:
+    languages = tuple(likely_languages(words_of(text)) or European)
     for part in _CLAUSE_END.split(text):
-        written = _CLITIC.sub("je ", part)
+        written = _CLITIC.sub(r"\1 ", part)
         matches = list(_TOKEN.finditer(written))
         if matches:
             words = [match[0].replace("’", "'") for match in matches]
             lowers = [word.lower() for word in words]
-            language = european_language(set(lowers)) or European.ENGLISH
-            yield _Clause(written, words, lowers, [match.end() for match in matches], language, known)
+            yield _Clause(written, words, lowers, [match.end() for match in matches], languages, known)
 
 
-def _persons(clause: _Clause) -> Iterator[_Subject]:
-    """The persons of a clause, in order."""
-    if clause.language not in (European.ENGLISH, European.GERMAN) and not FIRST_PERSON_VERBS.isdisjoint(
-        clause.lowers[:3]
-    ):
-        yield _SELF
+def _persons(clause: _Clause) -> Iterator[Person]:
+    """The persons of a clause, in order; but nobody after a preposition, unless as an owner."""
+    if not _NO_PRONOUN_NEEDED.isdisjoint(clause.languages) and not FIRST_PERSON_VERBS.isdisjoint(clause.lowers[:3]):
+        yield SELF
     place = 0
     while place < len(clause.words):
-        found = _pronoun(clause, place) or _owned(clause, place) or _name(clause, place)
+        found = _pronoun(clause, place) or _owned(clause, place) or _kin(clause, place) or _name(clause, place)
         subject, length = found or (None, 1)
-        if subject is not None:
+        if subject is not None and not _is_object(clause, place, subject):
             yield subject
         place += length
 
 
-def _pronoun(clause: _Clause, place: int) -> tuple[_Subject, int] | None:
+def _is_object(clause: _Clause, place: int, subject: Person) -> bool:
+    """Whether a person stands where no subject does: after a preposition, or as a name after a verb."""
+    words, before = clause.lexicon, clause.before(place)
+    if subject.kind in (PersonKind.SELF, PersonKind.USER):
+        return clause.lowers[place] in _MINE and before in words.of
+    if before in words.prepositions:
+        return True
+    if subject.kind is not PersonKind.NAME or not clause.known.isdisjoint(subject.words):
+        return False
+    is_of = before in words.of and (place > 1 or clause.lowers[0] != "a")  # "A Marta tem um carro."
+    return is_of or before in words.nameless or (place > 0 and _has_verb(clause, place - 1))
+
+
+def _pronoun(clause: _Clause, place: int) -> tuple[Person, int] | None:
     """The person of a pronoun at a place, and the number of its words."""
-    lower = clause.lowers[place]
-    if lower in I_WORDS or lower in ME_WORDS:
-        return (_GROUP if lower in WE_WORDS else _SELF), 1
-    if lower in OTHERS:
-        return _OTHER, 1
-    if lower in ("tu", "ihr") and clause.language not in (European.FRENCH, European.GERMAN):
-        return None
-    return (_ADDRESSEE, 1) if lower in YOU_WORDS else None
+    lower, words = clause.lowers[place], clause.lexicon
+    if lower in words.i or lower in words.me:
+        return (_GROUP if lower in words.we else SELF), 1
+    if lower in words.others:
+        return OTHER, 1
+    return (_ADDRESSEE, 1) if lower in words.you else None
 
 
-def _owned(clause: _Clause, place: int) -> tuple[_Subject, int] | None:
+def _owned(clause: _Clause, place: int) -> tuple[Person, int] | None:
     """The person of "my sister", "the user's boss" or "the children" at a place, and the number of words."""
-    lower, rest = clause.lowers[place], clause.lowers[place + 1 :]
-    is_user, is_mine = lower in _USER_WORDS, lower in MY_WORDS
+    lower, rest, words = clause.lowers[place], clause.lowers[place + 1 : place + 4], clause.lexicon
+    is_user, is_mine = lower in _USER_WORDS, lower in words.my
     if is_user and not lower.endswith("'s"):
         return _USER, 1
-    if not (is_user or is_mine or lower in ARTICLES):
+    is_of_owner = bool(rest) and (rest[0] in words.my or rest[0] in _USER_WORDS)
+    if is_of_owner or not (is_user or is_mine or lower in words.articles):
         return None
-    noun = _person_noun(rest[: 3 if is_user or is_mine else 2])
+    noun = _person_noun(rest[: 3 if is_user or is_mine else 2], clause.languages)
     if noun is None:
         return (_USERS_THING if is_user else _GROUP, 1) if is_user or is_mine else None
     word, length = noun[0], 1 + noun[1]
     if not (is_user or is_mine):
-        return _OTHER, length
+        return OTHER, length
+    relations = frozenset(_person_relations(clause.languages).get(word, (word,)))
     is_naming = _NAMING.match(clause.text[clause.ends[place + noun[1]] :]) is not None
     if is_naming or clause.lowers[place + length : place + length + 2] in _AND_I:
-        return _USERS_THING if is_user else _SELF, length
-    return _Subject(_Kind.RELATION, frozenset(_person_relations().get(word, (word,)))), length
+        return Person(PersonKind.USER if is_user else PersonKind.SELF, relations, is_owner=is_user), length
+    return Person(PersonKind.RELATION, relations), length
 
 
-def _name(clause: _Clause, place: int) -> tuple[_Subject | None, int] | None:
+def _kin(clause: _Clause, place: int) -> tuple[Person, int] | None:
+    """The person of "Mom" or "Opa" at a place, without a possessive."""
+    noun = clause.lowers[place].removesuffix("'s")
+    return (Person(PersonKind.RELATION, frozenset(relations_by_noun()[noun])), 1) if noun in KIN_NAMES else None
+
+
+def _name(clause: _Clause, place: int) -> tuple[Person | None, int] | None:
     """The person of a name at a place, and the number of its words; a note begins with a capital, too."""
     length = 0
     while place + length < len(clause.words) and _is_name(clause, place + length):
         length += 1
     if not length:
         return None
-    if not place and not _is_known(clause, 0) and not _is_verb(clause.lowers[length : length + 1]):
+    if not place and not _is_known(clause, 0) and not _has_verb(clause, length):
         return None, length
     parts = clause.lowers[place : place + length]
-    return _Subject(_Kind.NAME, frozenset(part.removesuffix("'s").removesuffix("'") for part in parts)), length
+    return Person(PersonKind.NAME, frozenset(part.removesuffix("'s").removesuffix("'") for part in parts)), length
 
 
 def _is_name(clause: _Clause, place: int) -> bool:
     """Whether a word is of a name: in German, whose nouns have capitals, only one that is known."""
     word = clause.words[place]
     return _is_known(clause, place) or (
-        word[:1].isupper() and clause.language is not European.GERMAN and not is_ordinary_word(word)
+        word[:1].isupper() and clause.languages[0] is not European.GERMAN and not is_ordinary_word(word)
     )
 
 
@@ -269,39 +307,24 @@ def _is_known(clause: _Clause, place: int) -> bool:
     )
 
 
-def _is_verb(words: list[str]) -> bool:
-    return any(word in THIRD_PERSON_VERBS or word.endswith(_VERB_ENDINGS) for word in words)
+def _has_verb(clause: _Clause, place: int) -> bool:
+    """Whether there is a verb at a place; "a" is one in French alone."""
+    word = clause.lowers[place] if place < len(clause.lowers) else ""
+    if word == "a":
+        return clause.languages[0] is European.FRENCH
+    return word in THIRD_PERSON_VERBS or word.endswith(_VERB_ENDINGS)
 
 
-def _person_noun(words: list[str]) -> tuple[str, int] | None:
+def _person_noun(words: list[str], languages: tuple[European, ...]) -> tuple[str, int] | None:
     """The first noun for a person among some words, and its number from 1."""
     for number, word in enumerate(words, 1):
         bare = word.removesuffix("'s").removesuffix("'")
         for form in (bare, bare.removesuffix("s")):
-            if form in PERSON_NOUNS or form in _person_relations():
+            if form in PERSON_NOUNS or form in _person_relations(languages):
                 return form, number
     return None
 
 
 @cache
-def _person_relations() -> dict[str, tuple[str, ...]]:
-    return {noun: found for noun, found in relations_by_noun().items() if _NOT_PERSONS.isdisjoint(found)}
-
-
-def _cjk_subjects(text: str) -> Iterator[_Subject]:
-    """The first person of each clause of a Chinese or Japanese text."""
-    for clause in _CJK_CLAUSE_END.split(text):
-        noun, own, other = _cjk_nouns().search(clause), _CJK_SELF.search(clause), _CJK_OTHERS.search(clause)
-        if noun and not (own and own.start() < noun.start() - MAX_CJK_GAP):
-            yield _Subject(_Kind.RELATION, frozenset(_person_relations()[noun[0]]))
-        elif own and not (other and other.start() < own.start()):
-            yield _SELF
-        elif other:
-            yield _OTHER
-
-
-@cache
-def _cjk_nouns() -> re.Pattern[str]:
-    """A pattern of the nouns for persons in Chinese and Japanese, the longest first."""
-    nouns = sorted((noun for noun in _person_relations() if has_cjk(noun)), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, nouns)))
+def _person_relations(languages: tuple[European, ...]) -> dict[str, tuple[str, ...]]:
+    return person_relations(*(code for language in languages for code in RELATION_LANGUAGES[language]))

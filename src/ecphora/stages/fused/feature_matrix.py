@@ -44,8 +44,9 @@ class FeatureMatrix:
 
     ``cosine``, ``english_cosine`` (of the English vectors, 0 without) and ``bm25`` are not normalized;
     ``term_coverage`` says which query terms each row contains. ``readings`` are the log-odds of a reader, NaN for a row
-    that was not read. ``has_query_date`` is True if the query names a time, ``has_unknown_entity`` if it names an
-    entity that no memory mentions.
+    that was not read. They are the lowest there are for a row that states nothing that could answer, whatever the
+    reader says: it is about others, no fact, or over (``statement_features.may_answer``). ``has_query_date`` is True if
+    the query names a time, ``has_unknown_entity`` if it names an entity that no memory mentions.
     """
 
     rows: Rows

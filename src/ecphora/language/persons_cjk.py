@@ -1,0 +1,48 @@
+"""The persons of Chinese and Japanese clauses, by pronouns and nouns for relations."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+from ..lazy_pattern import lazy_pattern
+from .persons import OTHER, SELF, Person, PersonKind, person_relations
+
+_CJK_SELF = lazy_pattern(r"[我咱私僕俺]|わたし|ぼく|用户|用戶|ユーザー")
+_CJK_OWNER_GAP = lazy_pattern(r"(?:[们們]|たち)?家?[的の]?(?:[大小二前老表堂]|那个|这个|上の|下の)?\Z")
+"""What stands between "I" and a noun for a person that belongs to it, as in 我的哥哥."""
+_CJK_JOINT_GAP = lazy_pattern(r"[和跟与與同](?:[我私]?[的の])?\Z|と\Z")
+_KANA = lazy_pattern(r"[ぁ-ゖァ-ヺ]")
+_CJK_OTHERS = lazy_pattern(r"[他她它]|彼|人们|大家|有人|みんな")
+_CJK_CLAUSE_END = lazy_pattern(r"[，。！？；、,.!?;\n]+")
+
+
+def cjk_persons(text: str) -> Iterator[Person]:
+    """The first person of each clause of a Chinese or Japanese text."""
+    language = "ja" if _KANA.search(text) else "zh"
+    for clause in _CJK_CLAUSE_END.split(text):
+        noun, own, other = _cjk_nouns(language).search(clause), _CJK_SELF.search(clause), _CJK_OTHERS.search(clause)
+        relations = frozenset(person_relations(language)[noun[0]] if noun else ())
+        if noun and own and _is_joint(clause, noun, own):
+            yield Person(PersonKind.SELF, relations)
+        elif noun and not (
+            own and own.end() <= noun.start() and not _CJK_OWNER_GAP.match(clause, own.end(), noun.start())
+        ):
+            yield Person(PersonKind.RELATION, relations)
+        elif own and not (other and other.start() < own.start()):
+            yield replace(SELF, is_owner=clause[own.end() : own.end() + 1] in {"的", "の"})
+        elif other:
+            yield OTHER
+
+
+def _is_joint(clause: str, noun: re.Match[str], own: re.Match[str]) -> bool:
+    """Whether both act together: 我和妻子, 妻と私."""
+    first, second = sorted((noun, own), key=lambda one: one.start())
+    return _CJK_JOINT_GAP.match(clause, first.end(), second.start()) is not None
+
+
+@cache
+def _cjk_nouns(language: str) -> re.Pattern[str]:
+    """A pattern of the nouns for persons in Chinese or Japanese, the longest first; not as a profession."""
+    nouns = sorted(person_relations(language), key=len, reverse=True)
+    return re.compile(rf"(?<![是当當做丈])(?:{'|'.join(map(re.escape, nouns))})(?![语語校国國婦公])")
