@@ -290,6 +290,7 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
         (relation_clause, text_clause),
         (
             "bm25",
+            "bm25 of long question",
             "bm25 z-score",
             "rarest term",
             "novel term coverage",

@@ -27,7 +27,7 @@ def test_plain_facts_are_facts() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_fact_of_now_is_told(kind: str) -> None:
+def test_text_that_is_no_fact_of_now_is_told(kind: str) -> None:
     texts = sentences(kind)
     assert len(texts) > 45
     assert [text for text in texts if kind not in kinds_of(text)] == []
@@ -93,7 +93,7 @@ def test_quotation_is_left_out() -> None:
     assert without_quotations("I sold the farm.") == ("I sold the farm.", False)
 
 
-def test_what_is_supposed_within_a_quotation_does_not_count() -> None:
+def test_text_that_is_supposed_within_a_quotation_does_not_count() -> None:
     assert kinds_of('My uncle wrote: "I wish I had sold the farm."') == {"reported"}
 
 

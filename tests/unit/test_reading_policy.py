@@ -277,12 +277,16 @@ def test_single_candidate_leads_clearly() -> None:
     assert read_with(NO_PREFERENCE, pool, matrix, reader, 0.5) is not matrix
 
 
+def as_statements(matrix: FeatureMatrix) -> FeatureMatrix:
+    return replace(matrix, genres=np.full(len(matrix), Genre.STATEMENT))
+
+
 OWN, NEWER_OWN = "I live in Ghent.", "I live in Bonn."
 OF_ANOTHER, ADVICE, WISH = "My brother lives in Ulm.", "You should consider moving to Rome.", "I wish I lived in Lyon."
 
 
 @pytest.mark.parametrize("other", [OF_ANOTHER, ADVICE, WISH, "I used to live in Rome."])
-def test_what_cannot_answer_is_no_rival_in_time(other: str) -> None:
+def test_text_that_cannot_answer_is_no_rival_in_time(other: str) -> None:
     """Two answers that are read alike; the newer one gains and the older one loses, unless one cannot answer."""
     pool = pool_of("Where do I live?")
     order = np.argsort(pool.graph.nodes["happened"][pool.rows], kind="stable")
@@ -290,7 +294,7 @@ def test_what_cannot_answer_is_no_rival_in_time(other: str) -> None:
     policy = ReadingPolicy(preference_of(1.0, pool))
     scores = [0.0] * len(pool.rows)
     scores[new], scores[old] = 3.0, 2.5
-    matrix = matrix_of(pool, scores)
+    matrix = as_statements(matrix_of(pool, scores))
     found = read_with(policy, pool, matrix, GivenReader([3.0], texts=(NEWER_OWN, OWN)))
     assert found.features[NEWER_ANSWER][new] > 0
     assert found.features[OLDER_ANSWER][old] > 0
@@ -310,7 +314,10 @@ def test_features_of_statements_are_those_of_the_passages_in_order_of_reading() 
     pool = pool_of("Where do I live?")
     texts = (OWN, OF_ANOTHER, WISH, "I used to live in Rome.")
     found = read_with(
-        ReadingPolicy(preference_of(0.5, pool)), pool, matrix_of(pool, [1.0, 2.0, 4.0, 3.0]), GivenReader(texts=texts)
+        ReadingPolicy(preference_of(0.5, pool)),
+        pool,
+        as_statements(matrix_of(pool, [1.0, 2.0, 4.0, 3.0])),
+        GivenReader(texts=texts),
     )
     expected = statement_features(
         pool.query, [Passage(text) for text in texts], np.full(len(texts), Genre.STATEMENT), 0.5

@@ -59,7 +59,7 @@ def names(memory: Memory, question: str, **options: object) -> list[str]:
             "Paul needs an accountant.",
             "What does the accountant need?",
         ),
-        ("Our dog Rex ate a sock.", "Rex got an injection.", "The pet shop is closed.", "When was our pet treated?"),
+        ("Our dog Rex ate a sock.", "Rex got an injection.", "The vet is closed.", "When was our pet treated?"),
         (
             "Meine Schwester Marta war da.",
             "Marta fängt in der Bäckerei an.",

@@ -89,7 +89,7 @@ FACT, FORMER = "I live in Ghent.", "I used to live in Ulm."
 NOT_FACTS = ("I wish I lived in Rome.", "You should consider moving to Rome.", "They say that Rome is the best place.")
 
 
-def test_what_is_supposed_advised_or_reported_is_no_fact() -> None:
+def test_text_that_is_supposed_advised_or_reported_is_no_fact() -> None:
     assert features_of("Where do I live?", FACT, *NOT_FACTS, FORMER)[NOT_A_FACT] == [0, 1, 1, 1, 0]
 
 

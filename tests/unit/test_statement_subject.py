@@ -56,7 +56,7 @@ def test_agreement_is_within_bounds_for_any_text(text: str, speaker: str | None)
         assert 0 <= name_coverage(question, text, speaker) <= 1
 
 
-def test_nothing_is_said_of_a_long_text() -> None:
+def test_long_text_tells_nothing() -> None:
     text = "I live in Ghent. "
     assert subject_agreement("Where do I live?", text * (MAX_CHARS // len(text))) == 1
     assert subject_agreement("Where do I live?", text * (MAX_CHARS // len(text) + 1)) == 0
