@@ -97,7 +97,7 @@ def test_text_that_is_supposed_within_a_quotation_does_not_count() -> None:
     assert kinds_of('My uncle wrote: "I wish I had sold the farm."') == {"reported"}
 
 
-def test_nothing_is_said_of_a_long_text() -> None:
+def test_long_text_is_neither() -> None:
     text = "I wish I had a boat. "
     assert kinds_of(text * (MAX_CHARS // len(text))) == {"supposed"}
     assert kinds_of(text * (MAX_CHARS // len(text) + 1)) == set()
