@@ -121,7 +121,7 @@ def test_clause_of_the_subject(place: int, *, is_said: bool) -> None:
 
 
 @pytest.mark.parametrize("feature", [MISSING_NAMES, NOT_A_FACT, FORMER_STATE])
-def test_what_speaks_against_a_memory_is_no_clause(feature: str) -> None:
+def test_feature_that_speaks_against_a_memory_has_no_clause(feature: str) -> None:
     assert clauses_of({feature: (0, -1, -1)}, "Where do I live?") == []
 
 

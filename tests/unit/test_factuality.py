@@ -27,7 +27,7 @@ def test_plain_facts_are_facts() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_fact_of_now_is_told(kind: str) -> None:
+def test_kinds_of_what_is_no_fact_of_now(kind: str) -> None:
     texts = sentences(kind)
     assert len(texts) > 45
     assert [text for text in texts if kind not in kinds_of(text)] == []
@@ -40,7 +40,7 @@ def test_what_is_no_fact_of_now_is_told(kind: str) -> None:
         ("Have you ever considered a bakery?", {"advice"}),
         ("My sister Ida lives in Ulm with her two sons. I wish I had one.", set()),
         ("I wish I lived in Ulm like my sister. Oh well.", {"supposed"}),
-        ("Hello! You should see a dentist.", {"advice"}),
+        ("Hi Ana! Oh! Hey! So! Hm! Try a bike.", {"advice"}),
         ("I live in a castle with forty rooms and a moat. Just kidding!", {"supposed"}),
         ("As a child I lived in Rome. I still have the accent.", {"former"}),
         ("As a child I lived in Rome, and I still do.", set()),
@@ -93,11 +93,11 @@ def test_quotation_is_left_out() -> None:
     assert without_quotations("I sold the farm.") == ("I sold the farm.", False)
 
 
-def test_what_is_supposed_within_a_quotation_does_not_count() -> None:
+def test_supposition_within_a_quotation_does_not_count() -> None:
     assert kinds_of('My uncle wrote: "I wish I had sold the farm."') == {"reported"}
 
 
-def test_nothing_is_said_of_a_long_text() -> None:
+def test_long_text_says_nothing() -> None:
     text = "I wish I had a boat. "
     assert kinds_of(text * (MAX_CHARS // len(text))) == {"supposed"}
     assert kinds_of(text * (MAX_CHARS // len(text) + 1)) == set()

@@ -282,7 +282,7 @@ OF_ANOTHER, ADVICE, WISH = "My brother lives in Ulm.", "You should consider movi
 
 
 @pytest.mark.parametrize("other", [OF_ANOTHER, ADVICE, WISH, "I used to live in Rome."])
-def test_what_cannot_answer_is_no_rival_in_time(other: str) -> None:
+def test_candidate_that_cannot_answer_is_no_rival_in_time(other: str) -> None:
     """Two answers that are read alike; the newer one gains and the older one loses, unless one cannot answer."""
     pool = pool_of("Where do I live?")
     order = np.argsort(pool.graph.nodes["happened"][pool.rows], kind="stable")

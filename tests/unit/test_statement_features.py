@@ -59,7 +59,7 @@ def test_subjects_count_if_one_is_about_others(texts: Sequence[str], expected: l
     assert features_of("Where do I live?", *texts)[SUBJECT_AGREEMENT] == expected
 
 
-def test_i_in_a_candidate_is_its_speaker() -> None:
+def test_first_person_in_a_candidate_is_its_speaker() -> None:
     own, other = Passage("I live in Ghent.", speaker="Ana"), Passage("I live in Ulm.", speaker="Leo")
     found = features_of("Where does Ana live?", own, other)
     assert found[SUBJECT_AGREEMENT] == [1, -1]
@@ -88,7 +88,7 @@ FACT, FORMER = "I live in Ghent.", "I used to live in Ulm."
 NOT_FACTS = ("I wish I lived in Rome.", "You should consider moving to Rome.", "They say that Rome is the best place.")
 
 
-def test_what_is_supposed_advised_or_reported_is_no_fact() -> None:
+def test_supposed_advised_and_reported_texts_are_no_facts() -> None:
     assert features_of("Where do I live?", FACT, *NOT_FACTS, FORMER)[NOT_A_FACT] == [0, 1, 1, 1, 0]
 
 

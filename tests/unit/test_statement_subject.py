@@ -56,14 +56,14 @@ def test_agreement_is_within_bounds_for_any_text(text: str, speaker: str | None)
         assert 0 <= name_coverage(question, text, speaker) <= 1
 
 
-def test_nothing_is_said_of_a_long_text() -> None:
+def test_long_text_says_nothing() -> None:
     text = "I live in Ghent. "
     assert subject_agreement("Where do I live?", text * (MAX_CHARS // len(text))) == 1
     assert subject_agreement("Where do I live?", text * (MAX_CHARS // len(text) + 1)) == 0
 
 
 @pytest.mark.parametrize("speaker", [None, "user", "Ana", "human"])
-def test_i_of_every_speaker_but_an_assistant_may_be_the_user(speaker: str | None) -> None:
+def test_first_person_of_every_speaker_but_an_assistant_may_be_the_user(speaker: str | None) -> None:
     assert subject_agreement("Where do I live?", "I live in Ghent.", speaker) == 1
     assert subject_agreement("Where does the user live?", "I live in Ghent.", speaker) == 1
 
