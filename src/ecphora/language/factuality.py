@@ -101,8 +101,9 @@ def factuality(text: str) -> Factuality:
 
 def _sentences(text: str) -> list[str]:
     """The sentences of a text, but for mere greetings and, beside statements, questions."""
-    found = [one for one in _SENTENCE.findall(text) if len(one) > MAX_GREETING_CHARS] or [text]
-    statements = [one for one in found if not one.rstrip().endswith(("?", "？"))]
+    parts = [one.strip() for one in _SENTENCE.findall(text)]
+    found = [one for one in parts if len(one) > MAX_GREETING_CHARS] or [text]
+    statements = [one for one in found if not one.endswith(("?", "？"))]
     return statements or found
 
 

@@ -38,6 +38,6 @@ SELF, OTHER = Person(PersonKind.SELF), Person(PersonKind.OTHER)
 def person_relations(*languages: str) -> dict[str, tuple[str, ...]]:
     """The relations of persons that each noun of some languages stands for."""
     every = relations_by_noun()
-    known = {relation for found in every.values() for relation in found if relation not in _NOT_PERSONS}
+    known = {relation for found in every.values() for relation in found}
     nouns = {noun.lower() for one in known for code in languages for noun in nouns_by_language(one).get(code, ())}
     return {noun: found for noun in nouns if _NOT_PERSONS.isdisjoint(found := every[noun])}

@@ -18,21 +18,24 @@ _CJK_CLAUSE_END = lazy_pattern(r"[，。！？；、,.!?;\n]+")
 
 
 def cjk_persons(text: str) -> Iterator[Person]:
-    """The first person of each clause of a Chinese or Japanese text."""
+    """The first person of each clause of a Chinese or Japanese text, and "I" too, if it comes later: 妈妈给我买了."""
     language = "ja" if _KANA.search(text) else "zh"
     for clause in _CJK_CLAUSE_END.split(text):
         noun, own, other = _cjk_nouns(language).search(clause), _CJK_SELF.search(clause), _CJK_OTHERS.search(clause)
         relations = frozenset(person_relations(language)[noun[0]] if noun else ())
         if noun and own and _is_joint(clause, noun, own):
             yield Person(PersonKind.SELF, relations)
-        elif noun and not (
-            own and own.end() <= noun.start() and not _CJK_OWNER_GAP.match(clause, own.end(), noun.start())
+        elif noun and (
+            own is None or noun.start() < own.start() or _CJK_OWNER_GAP.match(clause, own.end(), noun.start())
         ):
             yield Person(PersonKind.RELATION, relations)
-        elif own and not (other and other.start() < own.start()):
-            yield replace(SELF, is_owner=clause[own.end() : own.end() + 1] in {"的", "の"})
-        elif other:
-            yield OTHER
+            if own and noun.start() < own.start():
+                yield SELF
+        else:
+            if other and not (own and own.start() < other.start()):
+                yield OTHER
+            if own:
+                yield replace(SELF, is_owner=clause[own.end() : own.end() + 1] in {"的", "の"})
 
 
 def _is_joint(clause: str, noun: re.Match[str], own: re.Match[str]) -> bool:
