@@ -38,6 +38,7 @@ from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
 from ecphora.stages.fused.ranker import Ranker
 from ecphora.stages.fused.reading import READING_FEATURES, ReadingPolicy
+from ecphora.stages.fused.statement_features import FORMER_STATE, NOT_A_FACT, SUBJECT_AGREEMENT
 from ecphora.strategies.baselines import Dense
 
 FOLDS = 3
@@ -49,6 +50,9 @@ PART_SIZES = (3, 12)
 QUESTIONS_IN_PARTS = 60
 """The answerable questions of a set in parts of one size."""
 RIDGE = 30.0
+LEAST_WEIGHTS = {SUBJECT_AGREEMENT: 1.0, NOT_A_FACT: -2.0, FORMER_STATE: -2.0}
+"""The least weights of some features for statements: few questions of the sets need them, and most of what people tell
+a memory does. They are about those that the probes alone give, and change no other set by more than .005."""
 
 
 def main() -> None:
@@ -171,9 +175,22 @@ def fit(examples: Sequence[FusedExample], genre: Genre | None = None) -> FusedMo
     With a genre, only its weights and the confidence; the other weights are those of the package.
     """
     prior = UNTRAINED if genre is None else FusedModel(packaged_ranker(except_for=genre), UNTRAINED.answerability)
-    model = train(examples, prior, ridge=RIDGE, genre=genre)
+    model = with_least_weights(train(examples, prior, ridge=RIDGE, genre=genre))
     unread = [replace(one, matrix=without_reading(one.matrix)) for one in examples]
     return FusedModel(model.ranker, train_answerability([*examples, *unread], model.ranker, UNTRAINED.answerability))
+
+
+def with_least_weights(model: FusedModel) -> FusedModel:
+    """A model whose weights of statements are at least ``LEAST_WEIGHTS``, in their direction."""
+    models = list(model.ranker.models)
+    of_statements = models[Genre.STATEMENT]
+    least = {
+        name: weight
+        for name, weight in LEAST_WEIGHTS.items()
+        if abs(of_statements.weights.get(name, 0.0)) < abs(weight)
+    }
+    models[Genre.STATEMENT] = replace(of_statements, weights={**of_statements.weights, **least})
+    return replace(model, ranker=Ranker(*models))
 
 
 def packaged_ranker(*, except_for: Genre) -> Ranker:
