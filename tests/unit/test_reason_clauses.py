@@ -129,6 +129,8 @@ def reasons_by_text(memory: Memory, question: str, **options: Any) -> dict[str, 
         ("東京タワーに行った。", "東京タワーはどこ?", ["東京タワー"]),
         ("It rained.", "Where is it?", []),
         ("", "x", []),
+        ("S", "’S", []),
+        ("’S", "S", []),
     ],
 )
 def test_shared_terms_are_quoted_as_written(text: str, question: str, expected: list[str]) -> None:

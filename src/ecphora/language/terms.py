@@ -111,10 +111,14 @@ def shared_terms(text: str, question: str) -> list[SharedTerm]:
         for part, question_surface in pairs:
             terms = _cached_terms(part)
             shared_by_terms.setdefault(terms, SharedTerm(part, question_surface, terms))
+    if not shared_by_terms:
+        return []
+    text_terms = frozenset(extract_terms(text))
     surfaces = [term.surface for term in shared_by_terms.values() if len(term.surface) > 1]
     return [
         term
         for term in shared_by_terms.values()
+        if text_terms.issuperset(term.terms)
         if len(term.surface) > 1 or not any(term.surface in question_surface for question_surface in surfaces)
     ]
 
@@ -136,11 +140,13 @@ class _QuestionWords:
 @lru_cache(maxsize=16)
 def _question_words(text: str) -> _QuestionWords:
     surfaces: dict[str, str] = {}
+    terms = frozenset(extract_terms(text))  # the "S" of "’S" is none
     for run in _SURFACE_WORD.findall(text):
         if not is_unspaced(run):
             part = _POSSESSIVE.sub("", run)
             for word in _cached_terms(part)[:1]:
-                surfaces.setdefault(word, part)
+                if word in terms:
+                    surfaces.setdefault(word, part)
     return _QuestionWords(surfaces, frozenset(word[0] for word in surfaces), fold(text)[:_MAX_QUESTION_CHARS])
 
 
