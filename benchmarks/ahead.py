@@ -151,13 +151,13 @@ def closing_line(found: Sequence[Lead]) -> str:
     if behind:
         worst = min(behind, key=lambda one: one.difference.value)
         where = f"{worst.dataset}, {worst.category}, {worst.difference.reference}, recall@{worst.k}"
-        parts += [f"the largest such mean difference is {format_signed(worst.difference.value)} ({where})"]
+        parts += [f"the largest such mean difference is {format_difference(worst.difference.value)} ({where})"]
     parts += [f"{sum(one.is_ahead for one in found)} are wholly above 0"]
-    parts += [f"the mean of all differences is {format_signed(np.mean([one.difference.value for one in found]))}"]
+    parts += [f"the mean of all differences is {format_difference(np.mean([one.difference.value for one in found]))}"]
     return "; ".join(parts) + "."
 
 
-def format_signed(value: float | np.floating[Any]) -> str:
+def format_difference(value: float | np.floating[Any]) -> str:
     """A difference as shown in a table: ``+.012``."""
     return f"{'-' if value < 0 else '+'}{format_number(abs(float(value)))}"
 
@@ -175,8 +175,12 @@ def lead_table(found: Sequence[Lead]) -> Table:
             table.add_section()
         table.add_row(
             *(Text(one.dataset), Text(one.category), str(one.n), difference.reference, f"@{one.k}"),
-            *(format_number(one.value), format_number(one.value - difference.value), format_signed(difference.value)),
-            f"{format_signed(difference.low)} to {format_signed(difference.high)}",
+            *(
+                format_number(one.value),
+                format_number(one.value - difference.value),
+                format_difference(difference.value),
+            ),
+            f"{format_difference(difference.low)} to {format_difference(difference.high)}",
             "behind" if one.is_behind else "ahead" if one.is_ahead else "",
             style="bold red" if one.is_behind else "",
         )
