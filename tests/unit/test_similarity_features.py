@@ -10,7 +10,7 @@ from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Filter, Query, Vector
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.features import similarity
+from ecphora.stages.fused.features import compute_features, similarity
 from ecphora.testing.samples import sample_batch, sample_graph, sample_node, sample_query
 
 ALONE, TOGETHER = "similarity", "similarity with previous turn"
@@ -138,3 +138,20 @@ def test_texts_that_are_all_alike_or_a_question_without_vectors_say_nothing() ->
     assert values(build_graph([0.5] * 3, [0.5] * 3), question())[ENGLISH] == [0, 0, 0]
     empty = values(sample_graph(), sample_query("?!", vector=None))
     assert not any(any(one) for one in empty.values())
+
+
+def test_whole_dialogue_as_a_question_counts_by_similarity_alone() -> None:
+    """Up to 24 terms all features count fully, from 60 on only those of similarity, between them in part."""
+    graph, words = build_graph([0.9, 0.1, 0.5], texts=["Alder", "Birch", "Cedar"]), [f"word{n}" for n in range(60)]
+
+    def counted(terms: int) -> tuple[float, float]:
+        text = " ".join(["alder", *words][:terms])
+        query = replace(question(text, is_english=False), term_hashes=sample_query(text).term_hashes)
+        found = compute_features(build_pool(graph, query))
+        return float(found["bm25 z-score"].max()), float(found[ALONE].max())
+
+    (full, alone), (half, alone_of_half), (none, alone_of_none) = counted(24), counted(42), counted(60)
+    assert full > 1
+    assert half == pytest.approx(full / 2, rel=1e-3)
+    assert none == 0
+    assert alone == alone_of_half == alone_of_none > 0

@@ -29,8 +29,8 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
     is_english = _has_english_similarity(pool)
     lexical = _deviations(first_stage.bm25, pool)
     covered = np.float32(pool.query.embedder_coverage) * (pool.graph.vector_positions[rows] >= 0)
-    length = (len(pool.term_coverage.idf) - SHORT_QUESTION) / (LONG_QUESTION - SHORT_QUESTION)
-    features = {"bm25 of long question": np.clip(length, 0, 1) * np.minimum(first_stage.bm25.zscore(rows), HIGHEST)}
+    length = length_share(pool, SHORT_QUESTION, LONG_QUESTION)
+    features = {"bm25 of long question": length * np.minimum(first_stage.bm25.zscore(rows), HIGHEST)}
     for name, english, scope in (
         ("", first_stage.english_cosine, first_stage.cosine),
         (" with previous turn", first_stage.english_cosine_with_previous, first_stage.cosine_with_previous),
@@ -41,6 +41,11 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
             np.zeros(len(rows), np.float32) if english is None else np.where(is_english, _deviations(english, pool), 0)
         )
     return {name: values.astype(np.float32) for name, values in features.items()}
+
+
+def length_share(pool: CandidatePool, shortest: int, longest: int) -> float:
+    """How long the question is, from 0 for ``shortest`` distinct terms to 1 for ``longest``."""
+    return float(np.clip((len(pool.term_coverage.idf) - shortest) / (longest - shortest), 0, 1))
 
 
 def _has_english_similarity(pool: CandidatePool) -> Mask:
