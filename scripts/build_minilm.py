@@ -3,10 +3,10 @@
     .venv/bin/python scripts/build_minilm.py [--check]
 
 Rounds all-MiniLM-L6-v2 to 8 bits, lets onnxruntime join operators, and adds a second branch in which every matrix has a
-low-rank adapter as an input (LoRA; Hu et al. 2021, arXiv:2106.09685). The package does not use that branch any more; it
-stays, so that the file of 23 MB stays the same. The output is deterministic; the files of the
-package were written with onnxruntime 1.32.0 and onnx 1.23.2. ``--check`` writes nothing: it fails unless a build gives
-the same model, or, with other versions of the two packages, exactly the same vectors.
+low-rank adapter as an input (LoRA; Hu et al. 2021, arXiv:2106.09685). English vectors of questions are made with
+that branch (``train_question_adapters.py``). The output is deterministic; the files of the package were written with
+onnxruntime 1.32.0 and onnx 1.23.2. ``--check`` writes nothing: it fails unless a build gives the same model, or, with
+other versions of the two packages, exactly the same vectors.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 

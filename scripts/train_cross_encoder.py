@@ -3,10 +3,12 @@ weights/reader_adapters.npz.
 
     .venv/bin/pip install torch
     .venv/bin/python scripts/train_cross_encoder.py --work FOLDER [--share SHARE] [--resume] [--sentences FOLDER]
+        [--facts FOLDER]
 
 The cross-encoder learns from the texts and spaces that train the built-in reader (``train_reader.py``), and from
 ``many``: to tell the memories that answer a question from the best other candidates of ``fused``. ``--sentences`` adds
 the set of ``sentence_set.py``; those in the package were trained on an earlier form of it, with the same articles.
+``--facts`` adds the sets of ``fact_set.py``.
 It begins with the adapters of the update scorer, which can compare two texts already; with ``--resume`` it goes on from
 its own, and the mean of the weights before and after is written. 1,000 questions take five to six minutes on two cores;
 ``--share`` takes a share of the spaces of memories.
@@ -34,6 +36,8 @@ BEST_CANDIDATES, NEGATIVES = 9, 4
 UNANSWERABLE_CANDIDATES = 5
 """As many of the best are candidates of a question without an answer, so that the one that it is near to is drawn."""
 RATE = 1e-3
+FACTS = ("facts-own", "facts-who")
+"""The sets of ``fact_set.py``."""
 
 
 def main() -> None:
@@ -45,10 +49,11 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=RATE, help="the highest learning rate")
     parser.add_argument("--resume", action="store_true", help="train the adapters in the package further")
     parser.add_argument("--sentences", type=Path, help="folder of the set of sentence_set.py, to train on too")
+    parser.add_argument("--facts", type=Path, help="folder of the sets of fact_set.py, to train on too")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     network = share_network()()
-    examples = list(training_examples(options.work, options.share, options.sentences))
+    examples = list(training_examples(options))
     groups = [group for example in examples if (group := _group(example, network)).pairs]
     print(f"{len(groups)} questions", flush=True)
     path = WEIGHTS / ADAPTERS_FILE
@@ -67,17 +72,23 @@ def main() -> None:
     print(f"ADAPTERS_DIGEST in readers/e5_cross_encoder.py: {sha256(path)}")
 
 
-def training_examples(work: Path, share: float, sentences: Path | None) -> Iterator[ReadingExample]:
+def training_examples(options: argparse.Namespace) -> Iterator[ReadingExample]:
     """The questions of spaces that are not kept apart.
 
     Not those of scripts/data/speakers: with them, others get worse.
     """
-    if sentences is not None:
-        yield from load_examples(work, sentences, SENTENCES)
+    if options.sentences is not None:
+        yield from load_examples(options.work, options.sentences, SENTENCES)
+    for name in FACTS if options.facts is not None else ():
+        yield from load_examples(options.work, options.facts, name)
     for folder, name in SOURCES:
-        for example in load_examples(work, folder, name, share):
-            if is_taken(example.space, share) and not is_kept_apart(example.space):
-                yield as_plain_texts(example)
+        for example in load_examples(options.work, folder, name, options.share, takes=is_trained_on):
+            yield as_plain_texts(example)
+
+
+def is_trained_on(space: str, share: float) -> bool:
+    """Whether a space is in the share and not kept apart."""
+    return is_taken(space, share) and not is_kept_apart(space)
 
 
 def _group(example: ReadingExample, network: E5Network) -> PairGroup:

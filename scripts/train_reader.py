@@ -27,7 +27,7 @@ import argparse
 import hashlib
 import json
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -195,15 +195,17 @@ def as_plain_texts(example: ReadingExample) -> ReadingExample:
     return replace(example, candidates=candidates, missed_answers=missed_answers)
 
 
-def load_examples(work: Path, folder: Path, name: str, share: float = 1.0) -> list[ReadingExample]:
-    """The examples of a share of the spaces of a set, read from ``work`` or made and written there."""
+def load_examples(
+    work: Path, folder: Path, name: str, share: float = 1.0, *, takes: Callable[[str, float], bool] = is_taken
+) -> list[ReadingExample]:
+    """The examples of a share of the spaces of a set, those that it ``takes``, read from ``work`` or written there."""
     path = work / f"{name}.examples.pkl"
     if not path.exists():
         with CachingEmbedder(E5Embedder()) as embedder:
             found = [
                 example
                 for case in datasets.read_cases(name, folder)
-                if is_taken(case.space, share)
+                if takes(case.space, share)
                 for example in read_examples(name, case, embedder)
             ]
         path.write_bytes(pickle.dumps(found))

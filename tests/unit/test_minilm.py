@@ -14,7 +14,7 @@ import pytest
 from ecphora import weights
 from ecphora.embedders import minilm, onnx_runtime
 from ecphora.embedders.encoder_network import MODEL
-from ecphora.embedders.minilm import MiniLMEmbedder
+from ecphora.embedders.minilm import MAX_QUESTION_TOKENS, QUESTION_ADAPTERS, MiniLMEmbedder
 from ecphora.errors import ModelDamaged
 from ecphora.model import Vectors
 
@@ -53,6 +53,37 @@ def test_minilm_vector_does_not_depend_on_the_batch(model: MiniLMEmbedder) -> No
     single_vectors = np.concatenate([model.embed([text]) for text in texts])
     np.testing.assert_array_equal(all_vectors, single_vectors)
     np.testing.assert_array_equal(all_vectors, model.embed(texts, is_query=True))
+
+
+def test_question_adapters_move_a_question_towards_what_answers_it(model: MiniLMEmbedder) -> None:
+    """And leave texts where they are."""
+    asked = "How do I get to the office?"
+    answer, other = model.embed(["Rain or shine, I take the ferry.", "The office is closed on Friday."])
+    adapted = MiniLMEmbedder(adapts_questions=True)
+    plain, moved = model.embed([asked], is_query=True)[0], adapted.embed([asked], is_query=True)[0]
+    assert_unit(moved[None], [asked], 384)
+    assert plain @ answer < plain @ other
+    assert moved @ answer > moved @ other
+    np.testing.assert_array_equal(adapted.embed([asked])[0], plain)
+
+
+def test_whole_dialogue_is_embedded_as_a_text_is(model: MiniLMEmbedder) -> None:
+    adapted = MiniLMEmbedder(adapts_questions=True)
+    fits, longer = "word " * (MAX_QUESTION_TOKENS - 2), "word " * (MAX_QUESTION_TOKENS - 1)
+    for text, is_moved in ((fits, True), (longer, False)):
+        same = np.array_equal(adapted.embed([text], is_query=True), model.embed([text]))
+        assert same is not is_moved
+
+
+@pytest.mark.medium
+def test_damaged_adapters_stop_questions_and_no_texts(tmp_path: Path) -> None:
+    folder = tmp_path / "minilm"
+    shutil.copytree(SHIPPED, folder)
+    (folder / QUESTION_ADAPTERS).write_bytes(b"adapters")
+    adapted = MiniLMEmbedder(adapts_questions=True, source=folder)
+    assert_unit(adapted.embed(SIMILAR), SIMILAR, 384)
+    with pytest.raises(ModelDamaged, match=r"question_adapters\.npz is not the published one"):
+        adapted.embed(SIMILAR, is_query=True)
 
 
 @pytest.mark.medium

@@ -29,8 +29,7 @@ class CachingEmbedder:
 
     One SQLite file an embedder, ``<folder>/<name, percent-encoded>.db``; without ``folder`` that is ``embeddings`` in
     the user's cache of this package. Key: BLAKE2b of the text, 16 bytes; value: the vector as 32-bit floats. Any number
-    of processes may share it. An embedder whose name holds a ``(`` may put other prefixes before queries than
-    before texts, so its queries are cached separately.
+    of processes may share it. Questions are cached apart from texts, as an embedder may embed them otherwise.
     """
 
     def __init__(self, embedder: Embedder, folder: Path | None = None) -> None:
@@ -102,7 +101,7 @@ class CachingEmbedder:
         return np.stack([vectors_by_key[key] for key in keys])
 
     def _key(self, text: str, *, is_query: bool) -> bytes:
-        mark = b"\x00cue" if is_query and "(" in self.name else b""
+        mark = b"\x00cue" if is_query else b""
         return blake2b(mark + text.encode(), digest_size=16).digest()
 
     def _load(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Vector]]:

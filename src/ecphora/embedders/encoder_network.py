@@ -65,8 +65,10 @@ class EncoderNetwork(ABC):
 
     def embed(self, text: str) -> Vector:
         """Return the mean of the hidden states of a text's first ``max_tokens`` tokens, scaled to length 1."""
-        ids = [self.first_token, *self.tokenize(text, self.max_tokens - 2), self.last_token]
-        return onnx_runtime.mean_pool(self.hidden_states(ids), self.model_name, text)
+        return onnx_runtime.mean_pool(self.hidden_states(self._read_tokens(text)), self.model_name, text)
+
+    def _read_tokens(self, text: str) -> list[int]:
+        return [self.first_token, *self.tokenize(text, self.max_tokens - 2), self.last_token]
 
     def _read(self, folder: Traversable, name: str) -> bytes:
         """Return one file of the network, or raise ``ModelDamaged``."""

@@ -4,10 +4,14 @@ Wenhui Wang et al., "MiniLM: Deep Self-Attention Distillation for Task-Agnostic 
 Transformers", 2020, arXiv:2002.10957; Nils Reimers and Iryna Gurevych, "Sentence-BERT", 2019, arXiv:1908.10084 (mean
 pooling over the tokens). The model (23 MB) and its tokenizer are part of the package; ``scripts/build_minilm.py`` makes
 them. Quantization is dynamic, with one scale per run, so texts are run one by one: in a batch a vector would depend on
-its neighbors (cosine down to .989). The graph's second branch, with low-rank adapters as inputs, is not used.
+its neighbors (cosine down to .989). The graph's second branch has low-rank adapters as inputs (LoRA; Edward Hu et al.,
+2021, arXiv:2106.09685): with :data:`QUESTION_ADAPTERS` it moves the vector of a question towards those of the texts
+that answer it. ``scripts/train_question_adapters.py`` trains them. The vectors of texts do not depend on them.
 """
 
+import io
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -15,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from ..language.scripts import latin_fraction
-from ..model import Vectors
+from ..model import Vector, Vectors
 from ..reprs import call_repr
 from . import encoder_network, onnx_runtime
-from .encoder_network import MODEL, EncoderNetwork
+from .encoder_network import MODEL, REPAIR_HINT, EncoderNetwork
 from .shared_model import SharedModel
 
 TOKENIZER = "tokenizer.json"
@@ -27,6 +31,14 @@ FILE_DIGESTS = {
     TOKENIZER: "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
 }
 """SHA-256 of the model's files."""
+QUESTION_ADAPTERS = "question_adapters.npz"
+"""The file of the adapters: for each matrix two narrow ones, ``{layer}.{part}.down`` and ``{layer}.{part}.up``."""
+ADAPTERS_DIGEST = "164bd6092cf5d4dc734aa91606fa3249ab00dedf93e5c6823550f20d847c3d70"
+"""SHA-256 of the adapters' file; ``scripts/train_question_adapters.py`` prints that of a new one."""
+ADAPTER_SWITCH = "use_adapters"
+"""The input of the graph that selects the branch with adapters."""
+MAX_QUESTION_TOKENS = 64
+"""A longer question, such as a whole dialogue, is embedded as a text is: the adapters learned from plain questions."""
 
 MODEL_FOLDER = files("ecphora.weights") / "minilm"
 """The folder of the model's files."""
@@ -36,15 +48,21 @@ class MiniLMEmbedder:
     """all-MiniLM-L6-v2: English, 384 dimensions, about 2 ms for a short text.
 
     The constructor is cheap; the first ``embed`` loads the model, once per process. ``source`` is the folder of its
-    files, by default that of the package. Safe to share between threads, and in a forked child.
+    files, by default that of the package. With ``adapts_questions`` questions are embedded with adapters, towards the
+    texts that answer them; without, as texts are. Safe to share between threads, and in a forked child.
     """
 
     name = "all-MiniLM-L6-v2/int8"
     dim = 384
 
-    def __init__(self, *, source: Traversable | None = None) -> None:
+    def __init__(self, *, adapts_questions: bool = False, source: Traversable | None = None) -> None:
         network = self._network = share_network(source)
         self._embed = onnx_runtime.UnbatchedEncoder(lambda: network().embed, self.dim)
+        self._embed_question = (
+            onnx_runtime.UnbatchedEncoder(lambda: network().embed_question, self.dim)
+            if adapts_questions
+            else self._embed
+        )
 
     def __repr__(self) -> str:
         return call_repr("MiniLMEmbedder")
@@ -54,13 +72,12 @@ class MiniLMEmbedder:
         return latin_fraction(text)
 
     def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
-        """Embed texts, shape ``(len(texts), 384)``, unit rows in the order given; ``is_query`` makes no difference.
+        """Embed texts, shape ``(len(texts), 384)``, unit rows in the order given; ``is_query`` marks questions.
 
         Only the first 256 tokens of a text count, about 1,000 characters. Raises ``ModelDamaged`` if a file of the
         model is missing or differs from the published one.
         """
-        del is_query
-        return self._embed(texts)
+        return (self._embed_question if is_query else self._embed)(texts)
 
 
 class MiniLMNetwork(EncoderNetwork):
@@ -70,6 +87,10 @@ class MiniLMNetwork(EncoderNetwork):
     file_digests = FILE_DIGESTS
     max_tokens = 256
     first_token, last_token = 101, 102
+
+    def __init__(self, folder: Traversable) -> None:
+        super().__init__(folder)
+        self._folder = folder
 
     def _load_tokenizer(self, folder: Traversable) -> None:
         tokenizers = onnx_runtime.require_module("tokenizers", "tokenizers")
@@ -85,6 +106,22 @@ class MiniLMNetwork(EncoderNetwork):
             return ids[:limit]
 
         return onnx_runtime.tokenize_prefix(encode, text, limit)
+
+    def embed_question(self, text: str) -> Vector:
+        """Return the vector of a question: as :meth:`embed`, but with the adapters if it is not long."""
+        ids = self._read_tokens(text)
+        if len(ids) > MAX_QUESTION_TOKENS:
+            return self.embed(text)
+        inputs = {**self._graph_inputs(ids), **self._adapter_inputs}
+        return onnx_runtime.mean_pool(self._run(inputs), self.model_name, text)
+
+    @cached_property
+    def _adapter_inputs(self) -> dict[str, Any]:
+        """The adapters by the names of the graph's inputs, and what selects them."""
+        content = onnx_runtime.read_verified(self._folder, {QUESTION_ADAPTERS: ADAPTERS_DIGEST}, REPAIR_HINT)[0]
+        with np.load(io.BytesIO(content), allow_pickle=False) as found:
+            adapters = {name: found[name].astype(np.float32) for name in found.files}
+        return {**adapters, ADAPTER_SWITCH: np.array(True)}
 
     def _graph_inputs(self, ids: Sequence[int]) -> dict[str, Any]:
         row = np.array([ids], np.int64)

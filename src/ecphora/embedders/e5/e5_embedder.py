@@ -43,7 +43,7 @@ class E5Embedder:
     def __init__(self, *, source: Traversable | None = None) -> None:
         network = self._network = share_network(source)
         self._embed = onnx_runtime.UnbatchedEncoder(lambda: network().embed, self.dim)
-        self.english_embedder = MiniLMEmbedder()
+        self.english_embedder = MiniLMEmbedder(adapts_questions=True)
         """The embedder of the English vectors."""
 
     def __repr__(self) -> str:
