@@ -3,11 +3,11 @@
 import numpy as np
 
 from .clause import Clause
-from .language.argument_roles import role_agreement
 from .language.statement_subject import subject_agreement
 from .ranking import Comparison
 from .stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, asked_end, time_order
 from .stages.fused.reading import READING, SECOND_READING
+from .stages.fused.statement_features import query_role_agreement
 
 
 def reading_clause(comparison: Comparison) -> Clause | None:
@@ -17,7 +17,7 @@ def reading_clause(comparison: Comparison) -> Clause | None:
 
 def role_clause(comparison: Comparison) -> Clause | None:
     node = comparison.node
-    agreement = role_agreement(comparison.ranking.query.search_text, node.text, node.speaker)
+    agreement = query_role_agreement(comparison.ranking.query, node.text, node.speaker)
     return Clause("says who did it and to whom as the question does") if agreement > 0 else None
 
 

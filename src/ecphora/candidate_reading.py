@@ -71,7 +71,7 @@ class CandidateReading:
         for batch in self._batches(places, self.reader.batch_size):
             texts = [passage for place in batch if (passage := passages[place])]
             try:
-                log_odds[batch] = self.reader.read(self.query.search_text, texts, asked_on=self._asked_on)
+                log_odds[batch] = self.reader.read(self.query.reading_text, texts, asked_on=self._asked_on)
             except (ReaderUnavailable, LLMError) as error:
                 self.error = str(error)
                 break
@@ -96,7 +96,7 @@ class CandidateReading:
             texts = [self._passages_read[row] for row in rows[batch].tolist()]
             first = log_odds[batch].astype(np.float64)
             try:
-                found[batch] = self.reader.reread(self.query.search_text, texts, first, asked_on=self._asked_on)
+                found[batch] = self.reader.reread(self.query.reading_text, texts, first, asked_on=self._asked_on)
             except ReaderUnavailable as error:
                 self.error = str(error)
                 break

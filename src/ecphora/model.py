@@ -648,7 +648,9 @@ class Query(ShortRepr):
     the question's form and addressee; ``term_vectors`` has the vector of each term that the topic holds, zeros for the
     others, shape ``(len(term_hashes), dim)``; both may be ``None``. ``entity_ids`` are the ids of the entities that the
     query names. ``relation_names`` are the names that memories give to relations in the query, such as "my sister";
-    ``named_text`` is the text with these names in their place, "" if there are none. ``time_ranges`` are the time
+    ``named_text`` is the text with these names in their place, "" if there are none. ``teller`` is the name
+    of the speaker who says nearly all, "" without one; ``first_person_text`` is a question about them, as they would
+    ask it, else "". ``time_ranges`` are the time
     intervals it asks about. ``identifiers`` are those that it names, ``quantities`` the hashes of its amounts with a
     unit. ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was said after
     ``as_of`` counts too, as far as it claims to be valid by then. ``where`` says which memories are eligible. ``goal``
@@ -668,6 +670,8 @@ class Query(ShortRepr):
     entity_ids: tuple[NodeId, ...] = ()
     relation_names: tuple[RelationName, ...] = ()
     named_text: str = ""
+    teller: str = ""
+    first_person_text: str = ""
     time_ranges: tuple[Interval, ...] = ()
     identifiers: tuple[AskedIdentifier, ...] = ()
     quantities: tuple[int, ...] = ()
@@ -682,6 +686,11 @@ class Query(ShortRepr):
     def search_text(self) -> str:
         """The text that is searched for, whose terms and vectors the query has: with names in place of relations."""
         return self.named_text or self.text
+
+    @property
+    def reading_text(self) -> str:
+        """The text that is read together with a memory, and whose English vector the query has."""
+        return self.first_person_text or self.search_text
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -11,6 +11,7 @@ from . import media_spaces
 from .errors import EmbedderMismatch, InvalidText
 from .graph import Graph
 from .language.dates import time_mentions
+from .language.first_person import ask_oneself
 from .language.identifier_terms import asked_identifiers, quantity_hashes
 from .language.language_identification import is_english
 from .language.name_normalization import entity_id
@@ -106,7 +107,9 @@ def analyze(
     )
     named = _name_relations(time_and_filter, graph, read_nodes)
     parts = query_parts(named.text, graph)
-    vectors, english_vector = _embed_parts(parts, graph, embed, embed_english)
+    teller = speakers.sole_teller(graph) or ""
+    own = ask_oneself(named.text, teller) if teller and is_english(named.text) else named.text
+    vectors, english_vector = _embed_parts(parts, graph, embed, embed_english, own)
     stored = graph.vectors.view
     if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
         raise EmbedderMismatch(
@@ -129,6 +132,7 @@ def analyze(
         media=media,
         zone=zone,
     )
+    query = replace(query, teller=teller, first_person_text="" if own == named.text else own)
     if english_vector is not None and graph.english_vectors.view.shape[1:] == english_vector.shape:
         query = replace(query, english_vector=english_vector)
     if goal is None:
@@ -142,13 +146,14 @@ def _embed_parts(
     graph: Graph,
     embed: Callable[[QueryParts], Vectors],
     embed_english: Callable[[str], Vector] | None,
+    english_text: str,
 ) -> tuple[Vectors | None, Vector | None]:
     """The vectors of a question's texts, and its English vector, made at once; None for what is not needed."""
     if not len(graph):
         return None, None
     if embed_english is None or not len(graph.english_vectors) or not is_english(parts.question):
         return embed(parts), None
-    return run_both(partial(embed, parts), partial(embed_english, parts.question))
+    return run_both(partial(embed, parts), partial(embed_english, english_text))
 
 
 def _check_goal(goal: object) -> str | None:

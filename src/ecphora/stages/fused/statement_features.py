@@ -6,6 +6,7 @@ import numpy as np
 
 from ...language.argument_roles import role_agreement
 from ...language.factuality import asks_for_facts, factuality
+from ...language.roles import Role, has_first_person
 from ...language.statement_subject import name_coverage, subject_agreement
 from ...model import Mask, Query, Rows, Scores
 from ...ports import Passage
@@ -30,7 +31,7 @@ def statement_features(query: Query, passages: Sequence[Passage], genres: Rows, 
     the newest of several answers is meant, -1 if an older one.
     """
     question = query.search_text
-    roles = [role_agreement(question, one.text, one.speaker) for one in passages]
+    roles = [query_role_agreement(query, one.text, one.speaker) for one in passages]
     subjects = [subject_agreement(query.text, one.text, one.speaker) for one in passages]
     covered = [name_coverage(question, one.text, one.speaker) for one in passages]
     meant = [factuality(one.text) for one in passages]
@@ -45,6 +46,13 @@ def statement_features(query: Query, passages: Sequence[Passage], genres: Rows, 
     found = {name: np.array(values, np.float32) for name, values in features.items()}
     is_statement = genres == Genre.STATEMENT
     return {name: values if name == ROLE_AGREEMENT else values * is_statement for name, values in found.items()}
+
+
+def query_role_agreement(query: Query, text: str, speaker: str | None) -> float:
+    """Whether the names of a question have the same parts in a text; "I" in the question is who says nearly all."""
+    question = query.reading_text
+    is_user = speaker is not None and speaker == query.teller and has_first_person(question)
+    return role_agreement(question, text, Role.USER if is_user else speaker)
 
 
 def may_answer(features: Mapping[str, Scores]) -> Mask:

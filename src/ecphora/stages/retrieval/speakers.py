@@ -7,10 +7,13 @@ import numpy as np
 
 from ...graph import CachedDerivation, Graph
 from ...language.name_normalization import entity_id
-from ...language.roles import Role, has_first_person, role_of
+from ...language.roles import Role, has_first_person, is_assistant, role_of
 from ...language.terms import extract_terms, hash_terms
 from ...model import NodeId, Query, Rows, Scores
 from . import aliases
+
+SOLE_SHARE = 0.9
+"""The part of all turns, but for those of assistants, that a sole teller says at least."""
 
 
 def named_speaker_scores(graph: Graph, query: Query) -> Scores:
@@ -29,6 +32,18 @@ def named_speakers(graph: Graph, query: Query) -> Rows:
     if has_first_person(query.text):
         named.update(index.user_speakers)
     return np.array(sorted(named), np.intp)
+
+
+def sole_teller(graph: Graph) -> str | None:
+    """The name of the speaker who says nearly all that no assistant says, if there is one; a role is not a name."""
+    names = graph.speakers.names
+    speakers = graph.nodes["speakers"][graph.episodes]
+    turns = np.bincount(speakers[speakers >= 0], minlength=len(names))
+    told = {name: int(turns[number]) for number, name in enumerate(names) if not is_assistant(name)}
+    teller = max(told, key=told.__getitem__, default=None)
+    if teller is None or role_of(teller) is not None or told[teller] < SOLE_SHARE * sum(told.values()):
+        return None
+    return teller if told[teller] else None
 
 
 def query_entities(graph: Graph, query: Query) -> Rows:

@@ -1,0 +1,68 @@
+"""A question about the person who says nearly all is asked as they would ask it."""
+
+from pathlib import Path
+
+import pytest
+
+from ecphora import Memory
+from ecphora.language.first_person import ask_oneself
+from ecphora.stages.fused.statement_features import query_role_agreement
+
+
+@pytest.mark.parametrize(
+    ("question", "own"),
+    [
+        ("Where does Rosa live?", "Where do I live?"),
+        ("Is Rosa allergic to nuts?", "Am I allergic to nuts?"),
+        ("What is Rosa's dog called?", "What is my dog called?"),
+        ("How does Rosa earn their money?", "How do I earn my money?"),
+        ("Does Rosa like her boss?", "Do I like my boss?"),
+        ("Where did Rosa go when she was ill?", "Where did I go when I was ill?"),
+        ("Who owes Rosa money?", "Who owes me money?"),
+        ("Who gave Rosa the drill?", "Who gave me the drill?"),
+        ("What do you know about Rosa?", "What do you know about me?"),
+        ("Who is the person at Rosa's side?", "Who is the person at my side?"),
+        ("What did the doctor tell her about Rosa?", "What did the doctor tell me about me?"),
+    ],
+)
+def test_question_about_a_person_is_asked_by_them(question: str, own: str) -> None:
+    assert ask_oneself(question, "Rosa Vermeer") == own
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Where do I live?", "What did I tell Rosa?", "Who is older, Rosa or Tom?", "Where does Tom live?", "Where?", ""],
+)
+def test_other_questions_stay_as_they_are(question: str) -> None:
+    assert ask_oneself(question, "Rosa") == question
+
+
+def asked(folder: Path, turns: list[tuple[str, str]], question: str) -> str:
+    """The text that is read for a question to a memory of turns."""
+    with Memory(folder / "turns.db") as memory:
+        for number, (speaker, text) in enumerate(turns):
+            memory.remember(f"{text} {number}", speaker=speaker)
+        return memory.build_query(question).reading_text
+
+
+def test_who_says_nearly_all_is_asked_in_the_first_person(tmp_path: Path) -> None:
+    turns = [("Rosa", "I moved to Antwerp.")] * 9 + [("assistant", "Good to know.")] * 5 + [("Tom", "Hello.")]
+    assert asked(tmp_path, turns, "Where does Rosa live?") == "Where do I live?"
+    assert asked(tmp_path, [], "Where does Tom live?") == "Where does Tom live?"
+    assert asked(tmp_path, [], "Wo wohnt Rosa?") == "Wo wohnt Rosa?"
+
+
+def test_one_of_several_speakers_is_asked_by_name(tmp_path: Path) -> None:
+    turns = [("Rosa", "I moved to Antwerp.")] * 8 + [("Tom", "Hello.")]
+    assert asked(tmp_path, turns, "Where does Rosa live?") == "Where does Rosa live?"
+
+
+@pytest.mark.parametrize(
+    ("question", "agreement"), [("Who owes me money?", 1), ("Who owes Rosa money?", 1), ("Whom do I owe money?", -1)]
+)
+def test_first_person_of_a_question_is_who_says_nearly_all(tmp_path: Path, question: str, agreement: float) -> None:
+    text = "Ben owes me 25 euros for the concert."
+    with Memory(tmp_path / "rosa.db") as memory:
+        memory.remember(text, speaker="Rosa")
+        assert query_role_agreement(memory.build_query(question), text, "Rosa") == agreement
+        assert query_role_agreement(memory.build_query("Who owes me money?"), text, "Tom") == 0
