@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def read_questions(folder: Path, name: str, every: int | None, embedder: CachingEmbedder) -> Iterator[TrainingQuestion]:
-    """The answerable English questions of the spaces in which most texts are English, but for one space in ``every``."""
+    """The answerable English questions of spaces that are mostly English, without one space in ``every``."""
     for case in datasets.read_cases(name, folder):
         if every is not None and crc32(case.space.encode()) % every == 0:
             continue
