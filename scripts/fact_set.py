@@ -45,7 +45,7 @@ def make_probes(folder: Path, kind: Kind, worlds: int) -> list[Probe]:
     for path in LISTS.glob("*.txt"):
         shutil.copy(path, copy / "lists")
     make = load_maker(copy)
-    sys.modules[f"{PACKAGE}.who"].RELATIONS = RELATIONS
+    vars(sys.modules[f"{PACKAGE}.who"])["RELATIONS"] = RELATIONS
     return make([kind], Half.LEARN, seed=SEED, worlds=worlds)
 
 
