@@ -33,7 +33,7 @@ FILE_DIGESTS = {
 """SHA-256 of the model's files."""
 QUESTION_ADAPTERS = "question_adapters.npz"
 """The file of the adapters: for each matrix two narrow ones, ``{layer}.{part}.down`` and ``{layer}.{part}.up``."""
-ADAPTERS_DIGEST = "164bd6092cf5d4dc734aa91606fa3249ab00dedf93e5c6823550f20d847c3d70"
+ADAPTERS_DIGEST = "f561674af734b9782dc9f5805487bf0537a51c804abdf34a0681fb5aac0c9502"
 """SHA-256 of the adapters' file; ``scripts/train_question_adapters.py`` prints that of a new one."""
 ADAPTER_SWITCH = "use_adapters"
 """The input of the graph that selects the branch with adapters."""
