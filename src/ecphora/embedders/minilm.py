@@ -21,6 +21,7 @@ import numpy as np
 from ..language.scripts import latin_fraction
 from ..model import Vector, Vectors
 from ..reprs import call_repr
+from ..validate import check_flag
 from . import encoder_network, onnx_runtime
 from .encoder_network import MODEL, REPAIR_HINT, EncoderNetwork
 from .shared_model import SharedModel
@@ -56,6 +57,7 @@ class MiniLMEmbedder:
     dim = 384
 
     def __init__(self, *, adapts_questions: bool = False, source: Traversable | None = None) -> None:
+        check_flag("adapts_questions", adapts_questions)
         network = self._network = share_network(source)
         self._embed = onnx_runtime.UnbatchedEncoder(lambda: network().embed, self.dim)
         self._embed_question = (
