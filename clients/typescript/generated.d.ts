@@ -729,7 +729,9 @@ export interface Prompt {
  * the question's form and addressee; `term_vectors` has the vector of each term that the topic holds, zeros for the
  * others, shape `(len(term_hashes), dim)`; both may be `None`. `entity_ids` are the ids of the entities that the
  * query names. `relation_names` are the names that memories give to relations in the query, such as "my sister";
- * `named_text` is the text with these names in their place, "" if there are none. `time_ranges` are the time
+ * `named_text` is the text with these names in their place, "" if there are none. `main_speaker` is the name
+ * of the speaker who says nearly all, "" without one; `first_person_text` is a question about them, as they would
+ * ask it, else "". `time_ranges` are the time
  * intervals it asks about. `identifiers` are those that it names, `quantities` the hashes of its amounts with a
  * unit. `as_of` is in event time, `known_at` in recording time; with `retroactive`, what was said after
  * `as_of` counts too, as far as it claims to be valid by then. `where` says which memories are eligible. `goal`
@@ -744,6 +746,8 @@ export interface Query {
   entity_ids: string[];
   relation_names: RelationName[];
   named_text: string;
+  main_speaker: string;
+  first_person_text: string;
   time_ranges: Interval[];
   as_of: string | null;
   known_at: string | null;

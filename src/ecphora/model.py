@@ -648,7 +648,7 @@ class Query(ShortRepr):
     the question's form and addressee; ``term_vectors`` has the vector of each term that the topic holds, zeros for the
     others, shape ``(len(term_hashes), dim)``; both may be ``None``. ``entity_ids`` are the ids of the entities that the
     query names. ``relation_names`` are the names that memories give to relations in the query, such as "my sister";
-    ``named_text`` is the text with these names in their place, "" if there are none. ``teller`` is the name
+    ``named_text`` is the text with these names in their place, "" if there are none. ``main_speaker`` is the name
     of the speaker who says nearly all, "" without one; ``first_person_text`` is a question about them, as they would
     ask it, else "". ``time_ranges`` are the time
     intervals it asks about. ``identifiers`` are those that it names, ``quantities`` the hashes of its amounts with a
@@ -670,7 +670,7 @@ class Query(ShortRepr):
     entity_ids: tuple[NodeId, ...] = ()
     relation_names: tuple[RelationName, ...] = ()
     named_text: str = ""
-    teller: str = ""
+    main_speaker: str = ""
     first_person_text: str = ""
     time_ranges: tuple[Interval, ...] = ()
     identifiers: tuple[AskedIdentifier, ...] = ()

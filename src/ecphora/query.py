@@ -107,8 +107,8 @@ def analyze(
     )
     named = _name_relations(time_and_filter, graph, read_nodes)
     parts = query_parts(named.text, graph)
-    teller = speakers.sole_teller(graph) or ""
-    own = ask_oneself(named.text, teller) if teller and is_english(named.text) else named.text
+    main_speaker = speakers.main_speaker(graph) or ""
+    own = ask_oneself(named.text, main_speaker) if main_speaker and is_english(named.text) else named.text
     vectors, english_vector = _embed_parts(parts, graph, embed, embed_english, own)
     stored = graph.vectors.view
     if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
@@ -132,7 +132,7 @@ def analyze(
         media=media,
         zone=zone,
     )
-    query = replace(query, teller=teller, first_person_text="" if own == named.text else own)
+    query = replace(query, main_speaker=main_speaker, first_person_text="" if own == named.text else own)
     if english_vector is not None and graph.english_vectors.view.shape[1:] == english_vector.shape:
         query = replace(query, english_vector=english_vector)
     if goal is None:

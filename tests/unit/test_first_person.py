@@ -45,7 +45,7 @@ def asked(folder: Path, turns: list[tuple[str, str]], question: str) -> str:
         return memory.build_query(question).reading_text
 
 
-def test_who_says_nearly_all_is_asked_in_the_first_person(tmp_path: Path) -> None:
+def test_main_speaker_is_asked_in_the_first_person(tmp_path: Path) -> None:
     turns = [("Rosa", "I moved to Antwerp.")] * 9 + [("assistant", "Good to know.")] * 5 + [("Tom", "Hello.")]
     assert asked(tmp_path, turns, "Where does Rosa live?") == "Where do I live?"
     assert asked(tmp_path, [], "Where does Tom live?") == "Where does Tom live?"
@@ -60,7 +60,7 @@ def test_one_of_several_speakers_is_asked_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "agreement"), [("Who owes me money?", 1), ("Who owes Rosa money?", 1), ("Whom do I owe money?", -1)]
 )
-def test_first_person_of_a_question_is_who_says_nearly_all(tmp_path: Path, question: str, agreement: float) -> None:
+def test_first_person_of_a_question_is_the_main_speaker(tmp_path: Path, question: str, agreement: float) -> None:
     text = "Ben owes me 25 euros for the concert."
     with Memory(tmp_path / "rosa.db") as memory:
         memory.remember(text, speaker="Rosa")

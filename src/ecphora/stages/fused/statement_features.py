@@ -51,7 +51,7 @@ def statement_features(query: Query, passages: Sequence[Passage], genres: Rows, 
 def query_role_agreement(query: Query, text: str, speaker: str | None) -> float:
     """Whether the names of a question have the same parts in a text; "I" in the question is who says nearly all."""
     question = query.reading_text
-    is_user = speaker is not None and speaker == query.teller and has_first_person(question)
+    is_user = speaker is not None and speaker == query.main_speaker and has_first_person(question)
     return role_agreement(question, text, Role.USER if is_user else speaker)
 
 

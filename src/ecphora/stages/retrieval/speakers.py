@@ -12,8 +12,8 @@ from ...language.terms import extract_terms, hash_terms
 from ...model import NodeId, Query, Rows, Scores
 from . import aliases
 
-SOLE_SHARE = 0.9
-"""The part of all turns, but for those of assistants, that a sole teller says at least."""
+MAIN_SHARE = 0.9
+"""The part of all turns, but for those of assistants, that a main speaker says at least."""
 
 
 def named_speaker_scores(graph: Graph, query: Query) -> Scores:
@@ -34,16 +34,16 @@ def named_speakers(graph: Graph, query: Query) -> Rows:
     return np.array(sorted(named), np.intp)
 
 
-def sole_teller(graph: Graph) -> str | None:
+def main_speaker(graph: Graph) -> str | None:
     """The name of the speaker who says nearly all that no assistant says, if there is one; a role is not a name."""
     names = graph.speakers.names
     speakers = graph.nodes["speakers"][graph.episodes]
     turns = np.bincount(speakers[speakers >= 0], minlength=len(names))
     told = {name: int(turns[number]) for number, name in enumerate(names) if not is_assistant(name)}
-    teller = max(told, key=told.__getitem__, default=None)
-    if teller is None or role_of(teller) is not None or told[teller] < SOLE_SHARE * sum(told.values()):
+    name = max(told, key=told.__getitem__, default=None)
+    if name is None or role_of(name) is not None or told[name] < MAIN_SHARE * sum(told.values()):
         return None
-    return teller if told[teller] else None
+    return name if told[name] else None
 
 
 def query_entities(graph: Graph, query: Query) -> Rows:
