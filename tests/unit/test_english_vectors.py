@@ -370,7 +370,8 @@ def test_german_memory_does_not_load_the_english_model(path: Path) -> None:
         assert embedder.english_embedder._network._cached is not None
         query = memory.build_query(QUESTION)
     assert query.english_vector is not None
-    assert np.array_equal(query.english_vector, MiniLMEmbedder().embed([QUESTION])[0])
+    adapted = MiniLMEmbedder(adapts_questions=True)
+    assert np.array_equal(query.english_vector, adapted.embed([QUESTION], is_query=True)[0])
 
 
 # ---- cosines of both kinds of vectors
