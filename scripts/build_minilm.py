@@ -27,10 +27,9 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from ecphora.embedders import minilm, onnx_runtime
+from ecphora.embedders.minilm import ADAPTER_SWITCH
 
 TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "weights" / "minilm"
-ADAPTER_SWITCH = "use_adapters"
-"""The input that selects the branch with adapters."""
 SAMPLE_TEXTS = Path(__file__).parent / "data" / "talks.docs.jsonl"
 
 

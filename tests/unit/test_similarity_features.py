@@ -144,13 +144,13 @@ def test_whole_dialogue_as_a_question_counts_by_similarity_alone() -> None:
     """Up to 24 terms all features count fully, from 60 on only those of similarity, between them in part."""
     graph, words = build_graph([0.9, 0.1, 0.5], texts=["Alder", "Birch", "Cedar"]), [f"word{n}" for n in range(60)]
 
-    def counted(terms: int) -> tuple[float, float]:
+    def best_values(terms: int) -> tuple[float, float]:
         text = " ".join(["alder", *words][:terms])
         query = replace(question(text, is_english=False), term_hashes=sample_query(text).term_hashes)
         found = compute_features(build_pool(graph, query))
         return float(found["bm25 z-score"].max()), float(found[ALONE].max())
 
-    (full, alone), (half, alone_of_half), (none, alone_of_none) = counted(24), counted(42), counted(60)
+    (full, alone), (half, alone_of_half), (none, alone_of_none) = best_values(24), best_values(42), best_values(60)
     assert full > 1
     assert half == pytest.approx(full / 2, rel=1e-3)
     assert none == 0

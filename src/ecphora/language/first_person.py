@@ -24,7 +24,8 @@ def ask_oneself(question: str, person: str) -> str:
     ``person`` is their full name, of which the question may use a part.
     """
     named = names(question)
-    found = [name for name in named if name.casefold() in person.casefold()]
+    words = set(person.casefold().split())
+    found = [name for name in named if words.issuperset(name.casefold().split())]
     if not found or len(found) < len(named) or has_first_person(question):
         return question
     name = "(?:" + "|".join(re.escape(one) for one in sorted(found, key=len, reverse=True)) + ")"

@@ -35,13 +35,17 @@ def named_speakers(graph: Graph, query: Query) -> Rows:
 
 
 def main_speaker(graph: Graph) -> str | None:
-    """The name of the speaker who says nearly all that no assistant says, if there is one; a role is not a name."""
+    """The name of the speaker who says nearly all that no assistant says, if there is one; a role is not a name.
+
+    What has no speaker is not theirs.
+    """
     names = graph.speakers.names
     speakers = graph.nodes["speakers"][graph.episodes]
     turns = np.bincount(speakers[speakers >= 0], minlength=len(names))
     told = {name: int(turns[number]) for number, name in enumerate(names) if not is_assistant(name)}
+    total = sum(told.values()) + int((speakers < 0).sum())
     name = max(told, key=told.__getitem__, default=None)
-    if name is None or role_of(name) is not None or told[name] < MAIN_SHARE * sum(told.values()):
+    if name is None or role_of(name) is not None or told[name] < MAIN_SHARE * total:
         return None
     return name if told[name] else None
 

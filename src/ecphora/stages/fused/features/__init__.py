@@ -43,14 +43,14 @@ STATEMENT_GROUPS = (
 )
 """The groups that rank statements. The turns beside a note say nothing of it, and what the words of a question and its
 best memories have in common says less than the similarity of vectors: with all groups, statements rank worse."""
-LONG_QUESTION, DIALOGUE = 24, 60
+PLAIN_QUESTION, DIALOGUE = 24, 60
 """The distinct terms of a question up to which all features count fully, and from which only similarity does: a whole
 dialogue mentions its names and days in passing, and asks for none of them."""
 
 
 def compute_features(pool: CandidatePool) -> dict[str, Scores]:
     """All features of a pool, by name; those of a long question by how much they count."""
-    kept = np.float32(1 - similarity.length_share(pool, LONG_QUESTION, DIALOGUE))
+    kept = np.float32(1 - similarity.length_share(pool, PLAIN_QUESTION, DIALOGUE))
     return {
         feature: values if name == "similarity" else kept * values
         for name, group in FEATURE_GROUPS.items()
