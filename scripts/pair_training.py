@@ -10,33 +10,30 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import e5_source
 import numpy as np
 import torch
 from build_e5 import ATTENTION_HEADS, LAYER_NORM_EPSILON
 from numpy.typing import NDArray
+from pair_scoring import Head, half, mean_half, mean_head, pair_loss
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ecphora.embedders.e5.e5_network import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
-from ecphora.embedders.e5.pair_adapters import HEAD_EPSILON, SEGMENTS, PairAdapters, PairTokens
+from ecphora.embedders.e5.pair_adapters import SEGMENTS, PairAdapters, PairTokens
 from ecphora.embedders.encoder_network import HIDDEN_SIZE
 
 RANKS = {"qkv": 32, "o": 16, "in": 16, "out": 16}
 """The rank of the adapter of each matrix of a layer."""
-HEAD_SIZE = 64
-"""The hidden numbers of the scoring head."""
-RATE, WARM_UP, WEIGHT_DECAY, DROPOUT, CLIP = 1.5e-3, 0.06, 0.01, 0.1, 1.0
+RATE, WARM_UP, WEIGHT_DECAY, CLIP = 1.5e-3, 0.06, 0.01, 1.0
 BATCH_PAIRS, PAIRS_PER_PASS = 32, 8
 """About how many pairs a training step has, and how many are padded together."""
 PASSES_AT_ONCE = 2
 """How many passes run at the same time, each in a thread: faster than two threads for each operation."""
 MAX_POSITIVES = 2
 """How many pairs of a group with the label 1 an epoch has at most."""
-LISTWISE_WEIGHT = 0.5
-"""The weight of the listwise loss beside the pointwise one."""
 NO_ATTENTION = -1e9
 REPORT_STEPS = 100
 
@@ -68,25 +65,14 @@ class _Network(nn.Module):  # type: ignore[misc,unused-ignore]  # torch is not i
             self.down[_key(name)] = nn.Parameter(torch.randn(rows, rank) / math.sqrt(rows))
             self.up[_key(name)] = nn.Parameter(torch.zeros(rank, columns))
         self.segments = nn.Parameter(torch.zeros(SEGMENTS, HIDDEN_SIZE))
-        self.norm = nn.LayerNorm(4 * HIDDEN_SIZE, HEAD_EPSILON)
-        self.hidden, self.score = nn.Linear(4 * HIDDEN_SIZE, HEAD_SIZE), nn.Linear(HEAD_SIZE, 1)
+        self.head = Head()
 
     def adapters(self) -> PairAdapters:
         """The trained parameters."""
-
-        def half(values: Tensor) -> NDArray[np.float16]:
-            found: NDArray[np.float16] = values.detach().numpy().astype(np.float16)
-            return found
-
         return PairAdapters(
             {name: (half(self.down[_key(name)]), half(self.up[_key(name)])) for name in ADAPTED_MATRICES},
             half(self.segments),
-            norm_scale=half(self.norm.weight),
-            norm_bias=half(self.norm.bias),
-            hidden=half(self.hidden.weight.T),
-            hidden_bias=half(self.hidden.bias),
-            score=half(self.score.weight[0]),
-            score_bias=half(self.score.bias),
+            self.head.weights(),
         )
 
     def load_adapters(self, adapters: PairAdapters) -> None:
@@ -96,12 +82,7 @@ class _Network(nn.Module):  # type: ignore[misc,unused-ignore]  # torch is not i
                 self.down[_key(name)].copy_(torch.tensor(down))
                 self.up[_key(name)].copy_(torch.tensor(up))
             self.segments.copy_(torch.tensor(adapters.segments))
-            self.norm.weight.copy_(torch.tensor(adapters.norm_scale))
-            self.norm.bias.copy_(torch.tensor(adapters.norm_bias))
-            self.hidden.weight.copy_(torch.tensor(adapters.hidden.T.copy()))
-            self.hidden.bias.copy_(torch.tensor(adapters.hidden_bias))
-            self.score.weight.copy_(torch.tensor(adapters.score[None].copy()))
-            self.score.bias.copy_(torch.tensor(adapters.score_bias))
+        self.head.load_weights(adapters.head)
 
     def forward(self, embeddings: Tensor, segments: Tensor, is_real: Tensor) -> Tensor:
         """Log-odds of pairs; all arguments are padded, shape ``(pairs, tokens, …)``."""
@@ -109,11 +90,7 @@ class _Network(nn.Module):  # type: ignore[misc,unused-ignore]  # torch is not i
         mask = torch.where(is_real[:, None, None], 0.0, NO_ATTENTION)
         for layer in range(ADAPTED_LAYERS):
             x = self._layer(x, mask, layer)
-        first, second = (((segments == place) & is_real)[..., None].float() for place in (0, 1))
-        mean_first, mean_second = ((x * part).sum(1) / part.sum(1).clamp(min=1) for part in (first, second))
-        pooled = self.norm(torch.cat([x[:, 0], mean_first, mean_second, mean_first * mean_second], -1))
-        pooled = functional.dropout(pooled, DROPOUT, self.training)
-        result: Tensor = self.score(functional.gelu(self.hidden(pooled), approximate="tanh"))[:, 0]
+        result: Tensor = self.head(x, segments, is_real)
         return result
 
     def _layer(self, x: Tensor, mask: Tensor, layer: int) -> Tensor:
@@ -145,16 +122,11 @@ def mean_adapters(first: PairAdapters, second: PairAdapters) -> PairAdapters:
     Mitchell Wortsman et al., "Model soups", 2022, arXiv:2203.05482.
     """
 
-    def mean(one: NDArray[np.float16], other: NDArray[np.float16]) -> NDArray[np.float16]:
-        found: NDArray[np.float16] = ((one.astype(np.float32) + other.astype(np.float32)) / 2).astype(np.float16)
-        return found
-
     matrices = {
-        name: (mean(down, second.matrices[name][0]), mean(up, second.matrices[name][1]))
+        name: (mean_half(down, second.matrices[name][0]), mean_half(up, second.matrices[name][1]))
         for name, (down, up) in first.matrices.items()
     }
-    others = [field.name for field in fields(PairAdapters) if field.name != "matrices"]
-    return PairAdapters(matrices, **{name: mean(getattr(first, name), getattr(second, name)) for name in others})
+    return PairAdapters(matrices, mean_half(first.segments, second.segments), mean_head(first.head, second.head))
 
 
 def train_adapters(
@@ -251,15 +223,7 @@ def _gradients(
 def _loss(model: _Network, network: E5Network, groups: Sequence[PairGroup]) -> Tensor:
     """Of each pair whether its label is 1, and of each group which pair's is."""
     scores = model(*_pad(network, [pair for group in groups for pair in group.pairs]))
-    labels = torch.tensor(np.concatenate([group.labels for group in groups]).astype(np.float32))
-    listwise, start = [], 0
-    for group in groups:
-        own, count = scores[start : start + len(group.pairs)], int(group.labels.sum())
-        if count < len(own):
-            listwise += [torch.logsumexp(torch.cat([one[None], own[count:]]), 0) - one for one in own[:count]]
-        start += len(own)
-    loss = functional.binary_cross_entropy_with_logits(scores, labels)
-    return loss + LISTWISE_WEIGHT * torch.stack(listwise).mean() if listwise else loss
+    return pair_loss(scores, [group.labels for group in groups])
 
 
 def _pad(network: E5Network, pairs: Sequence[PairTokens]) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,7 +1,7 @@
 """Adapters of multilingual-e5-small: their file, the tokens of a pair, and its score beside a readable twin."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import pi
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from onnx import numpy_helper
 from ecphora import weights
 from ecphora.embedders.e5 import e5_network
 from ecphora.embedders.e5.e5_network import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
-from ecphora.embedders.e5.pair_adapters import HEAD_EPSILON, SEGMENTS, PairAdapters, PairTokens, join_texts
+from ecphora.embedders.e5.pair_adapters import SEGMENTS, PairAdapters, PairTokens, join_texts
+from ecphora.embedders.scoring_head import HEAD_EPSILON, ScoringHead
 from ecphora.errors import InvalidRecord
 
 pytestmark = pytest.mark.medium
@@ -50,12 +51,14 @@ def random_adapters(strength: float = 0.02, seed: int = 0) -> PairAdapters:
     return PairAdapters(
         matrices,
         draw(SEGMENTS, WIDTH, scale=0.1),
-        norm_scale=draw(4 * WIDTH),
-        norm_bias=draw(4 * WIDTH),
-        hidden=draw(4 * WIDTH, HIDDEN, scale=0.05),
-        hidden_bias=draw(HIDDEN),
-        score=draw(HIDDEN),
-        score_bias=draw(1),
+        ScoringHead(
+            norm_scale=draw(4 * WIDTH),
+            norm_bias=draw(4 * WIDTH),
+            hidden=draw(4 * WIDTH, HIDDEN, scale=0.05),
+            hidden_bias=draw(HIDDEN),
+            score=draw(HIDDEN),
+            score_bias=draw(1),
+        ),
     )
 
 
@@ -74,9 +77,9 @@ def test_pair_has_its_texts_in_order_and_special_tokens_between(network: E5Netwo
 def test_adapters_round_trip_through_bytes() -> None:
     adapters = random_adapters()
     loaded = PairAdapters.from_bytes(adapters.to_bytes())
-    for field in fields(PairAdapters):
-        if field.name != "matrices":
-            np.testing.assert_array_equal(getattr(loaded, field.name), getattr(adapters, field.name))
+    np.testing.assert_array_equal(loaded.segments, adapters.segments)
+    for name, values in adapters.head.to_arrays().items():
+        np.testing.assert_array_equal(loaded.head.to_arrays()[name], values)
     for name in ADAPTED_MATRICES:
         for found, expected in zip(loaded.matrices[name], adapters.matrices[name], strict=True):
             np.testing.assert_array_equal(found, expected)
@@ -96,9 +99,9 @@ def test_score_is_that_of_a_readable_twin(network: E5Network, tensors: Mapping[s
 
 
 def test_head_is_that_of_a_readable_twin() -> None:
-    adapters = random_adapters()
+    head = random_adapters().head
     pooled = np.linspace(-2, 3, 4 * WIDTH, dtype=np.float32)
-    assert adapters._score(pooled) == pytest.approx(readable_head(adapters, pooled), abs=1e-3)
+    assert head.score_pooled(pooled) == pytest.approx(readable_head(head, pooled), abs=1e-3)
 
 
 def test_each_adapter_changes_the_states(network: E5Network) -> None:
@@ -132,16 +135,16 @@ def readable_score(
     rows = encode(network.input_embeddings(pair.ids), pair.segments, adapters, tensors)
     segments = np.array(pair.segments)
     first, second = (rows[segments == place].mean(axis=0) for place in (0, 1))
-    return readable_head(adapters, np.concatenate([rows[0], first, second, first * second]))
+    return readable_head(adapters.head, np.concatenate([rows[0], first, second, first * second]))
 
 
-def readable_head(adapters: PairAdapters, pooled: Floats) -> float:
+def readable_head(head: ScoringHead, pooled: Floats) -> float:
     deviation = np.sqrt(pooled.var() + HEAD_EPSILON)
-    normalized = (pooled - pooled.mean()) / deviation * adapters.norm_scale + adapters.norm_bias
-    total = float(adapters.score_bias[0])
-    for place in range(adapters.hidden.shape[1]):
-        x = float(normalized @ np.float64(adapters.hidden[:, place])) + float(adapters.hidden_bias[place])
-        total += float(adapters.score[place]) * x * 0.5 * (1 + np.tanh(np.sqrt(2 / pi) * (x + 0.044715 * x**3)))
+    normalized = (pooled - pooled.mean()) / deviation * head.norm_scale + head.norm_bias
+    total = float(head.score_bias[0])
+    for place in range(head.hidden.shape[1]):
+        x = float(normalized @ np.float64(head.hidden[:, place])) + float(head.hidden_bias[place])
+        total += float(head.score[place]) * x * 0.5 * (1 + np.tanh(np.sqrt(2 / pi) * (x + 0.044715 * x**3)))
     return total
 
 

@@ -7,7 +7,7 @@ head reads the first token, the means of both texts' tokens and their product.
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from zipfile import BadZipFile
@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InvalidRecord
-from ...model import Vector, Vectors
+from ...model import Vectors
+from ..scoring_head import ScoringHead
 from .e5_network import ADAPTED_MATRICES, E5Network
 
 SEGMENTS = 3
 """Kinds of tokens: of the first text, of the second, and of what stands before the second."""
-HEAD_EPSILON = 1e-5
-"""Added to a variance before dividing by its root."""
 
 Half = NDArray[np.float16]
 
@@ -39,22 +38,16 @@ class PairTokens:
 class PairAdapters:
     """The adapters of each of ``ADAPTED_MATRICES``, as pairs of narrow matrices, the segments' vectors, and the head.
 
-    ``segments`` has the shape ``(SEGMENTS, 384)``. The head is a normalization of 4 x 384 numbers, a layer ``hidden``
-    with GELU, and a layer ``score``.
+    ``segments`` has the shape ``(SEGMENTS, 384)``.
     """
 
     matrices: Mapping[str, tuple[Half, Half]]
     segments: Half
-    norm_scale: Half
-    norm_bias: Half
-    hidden: Half
-    hidden_bias: Half
-    score: Half
-    score_bias: Half
+    head: ScoringHead
 
     def to_bytes(self) -> bytes:
         """Return the adapters as an ``.npz`` file."""
-        parts: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
+        parts: dict[str, Any] = {"segments": self.segments, **self.head.to_arrays()}
         for name, (down, up) in self.matrices.items():
             parts[f"{name}.down"], parts[f"{name}.up"] = down, up
         file = io.BytesIO()
@@ -67,28 +60,20 @@ class PairAdapters:
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as found:
                 matrices = {name: (found[f"{name}.down"], found[f"{name}.up"]) for name in ADAPTED_MATRICES}
-                return cls(matrices, **{name: found[name] for name in _ARRAYS})
+                return cls(matrices, found["segments"], ScoringHead.from_arrays(found))
         except (ValueError, KeyError, OSError, EOFError, BadZipFile) as error:
             raise InvalidRecord(f"no adapters of multilingual-e5-small ({error!r})") from error
 
     def score_pair(self, network: E5Network, pair: PairTokens) -> float:
         """Return the log-odds of a pair: of what the adapters were trained on."""
-        segments = np.array(pair.segments)
-        vectors = self._single["segments"][segments]
-        rows = network.adapted_states(pair.ids, vectors, self._graph_inputs)
-        first, second = rows[segments == 0].mean(axis=0), rows[segments == 1].mean(axis=0)
-        return self._score(np.concatenate([rows[0], first, second, first * second]))
-
-    def _score(self, pooled: Vector) -> float:
-        head = self._single
-        centered = pooled - pooled.mean()
-        normalized = centered / np.sqrt((centered**2).mean() + HEAD_EPSILON) * head["norm_scale"] + head["norm_bias"]
-        return float(_gelu(normalized @ head["hidden"] + head["hidden_bias"]) @ head["score"] + head["score_bias"][0])
+        vectors = self._segment_vectors[np.array(pair.segments)]
+        return self.head.score_states(network.adapted_states(pair.ids, vectors, self._graph_inputs), pair.segments)
 
     @cached_property
-    def _single(self) -> dict[str, Vectors]:
-        """The arrays in single precision."""
-        return {name: getattr(self, name).astype(np.float32) for name in _ARRAYS}
+    def _segment_vectors(self) -> Vectors:
+        """The vectors of the segments in single precision."""
+        found: Vectors = self.segments.astype(np.float32)
+        return found
 
     @cached_property
     def _graph_inputs(self) -> dict[str, Vectors]:
@@ -97,9 +82,6 @@ class PairAdapters:
         for name, (down, up) in self.matrices.items():
             inputs[f"{name}.down"], inputs[f"{name}.up"] = down.astype(np.float32), up.astype(np.float32)
         return inputs
-
-
-_ARRAYS = tuple(field.name for field in fields(PairAdapters) if field.name != "matrices")
 
 
 def join_texts(
@@ -111,10 +93,3 @@ def join_texts(
     order = (0, 2, 1)
     ids = [token for place in order for token in parts[place]]
     return PairTokens(ids, [place for place in order for _ in parts[place]])
-
-
-def _gelu(values: Vector) -> Vector:
-    """The Gaussian error linear unit, by its approximation with the hyperbolic tangent."""
-    inner = np.sqrt(np.float32(2 / np.pi)) * (values + np.float32(0.044715) * values**3)
-    found: Vector = values * 0.5 * (1 + np.tanh(inner))
-    return found
