@@ -27,7 +27,8 @@ _NOUNS = {
     "zh 老婆 妻子 太太; ko 아내 와이프",
     "husband": "en husband; de Mann Ehemann; es esposo marido; fr mari; it marito; pt marido esposo; nl man; sv man; "
     "pl mąż męża mężem; ru муж мужа мужу мужем; tr eşim kocam; ja 夫 旦那 主人; zh 老公 丈夫; ko 남편",
-    "partner": "en partner; de Partner Partnerin; es pareja; fr compagnon compagne; it compagno compagna; "
+    "partner": "en partner spouse; de Partner Partnerin; es pareja cónyuge; fr compagnon compagne conjoint conjointe; "
+    "it compagno compagna coniuge; "
     "pt companheiro companheira; nl partner; sv sambo; pl partner partnerka; ru партнёр",
     "girlfriend": "en girlfriend; de Freundin; es novia; fr copine; it fidanzata; pt namorada; nl vriendin; "
     "sv flickvän; pl dziewczyna; ru девушка; tr kız_arkadaşım; ja 彼女; zh 女朋友 女友; ko 여자친구 여친",

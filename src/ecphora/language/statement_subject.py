@@ -17,7 +17,7 @@ from .names import names
 from .ordinary_words import is_ordinary_word
 from .persons import OTHER, SELF, Person, PersonKind, person_relations
 from .persons_cjk import cjk_persons
-from .relation_lexicon import relations_by_noun
+from .relation_lexicon import NARROWER_RELATIONS, relations_by_noun
 from .roles import is_assistant
 from .subject_lexicon import (
     FIRST_PERSON_VERBS,
@@ -153,9 +153,7 @@ def _follows_preposition(name: str, question: str) -> bool:
 def _agreement(asked: Person, found: Person, speaker: str | None) -> int:
     """1 if both are the same person, -1 if they are different ones, 0 if that is open."""
     if asked.kind is PersonKind.RELATION:
-        return (
-            _sign(not asked.words.isdisjoint(found.words)) if found.words and found.kind is not PersonKind.NAME else 0
-        )
+        return _agreement_with_relation(asked.words, found)
     if found.kind is PersonKind.ADDRESSEE:
         return 0
     if asked.kind is PersonKind.NAME:
@@ -165,6 +163,17 @@ def _agreement(asked: Person, found: Person, speaker: str | None) -> int:
     if found.kind in (PersonKind.SELF, PersonKind.USER):
         return 0 if asked.is_owner else 1  # "my car" is also told of without "I"
     return 0 if asked.is_owner and found.kind is not PersonKind.RELATION else -1
+
+
+def _agreement_with_relation(relations: frozenset[str], found: Person) -> int:
+    """As ``_agreement``, with a relation: a wife is a partner, and the other way round perhaps."""
+    if not found.words or found.kind is PersonKind.NAME:
+        return 0
+    return _sign(not _with_narrower(relations).isdisjoint(_with_narrower(found.words)))
+
+
+def _with_narrower(relations: frozenset[str]) -> frozenset[str]:
+    return relations.union(*(NARROWER_RELATIONS.get(one, ()) for one in relations))
 
 
 def _agreement_with_name(name: frozenset[str], found: Person, speaker: str | None) -> int:

@@ -98,7 +98,7 @@ def subject_words(languages: tuple[European, ...]) -> SubjectWords:
 
 PERSON_NOUNS = word_set(
     "man men woman women guy guys girl girls boy boys lady kid kids child children parents grandparents family "
-    "relatives guest guests student students customer client trainer caretaker janitor spouse person mum mom dad "
+    "relatives guest guests student students customer client trainer caretaker janitor person mum mom dad "
     "grandma grandpa mann männer frau frauen kinder eltern großeltern familie leute gast gäste kunde hausmeister "
     "junge mädchen hombre mujer niños padres familia gente cliente homme femme enfants famille gens homem mulher "
     "crianças pais família uomo donna bambini genitori famiglia stepfather stepmother godmother godfather ex "
