@@ -10,7 +10,13 @@ import pytest
 
 from ecphora import Memory
 from ecphora.embedders.e5 import e5_network, interaction_head
-from ecphora.embedders.e5.interaction_head import MAX_CONTEXT_TOKENS, MAX_TEXT_TOKENS, TokenStates, passage_tokens
+from ecphora.embedders.e5.interaction_head import (
+    MAX_CONTEXT_TOKENS,
+    MAX_TEXT_TOKENS,
+    TokenStates,
+    encode_passage,
+    passage_tokens,
+)
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ReaderUnavailable
 from ecphora.ports import Passage
@@ -18,6 +24,7 @@ from ecphora.readers import e5_cross_encoder, late_interaction
 from ecphora.readers.e5_cross_encoder import MAX_TEXT_TOKENS as MAX_TEXT_TOKENS_READ_AGAIN
 from ecphora.readers.e5_cross_encoder import E5CrossEncoder
 from ecphora.readers.late_interaction import SUM_SHARE, LateInteractionReader, encode_question, question_tokens
+from ecphora.readers.minilm_cross_encoder import MiniLMCrossEncoder
 
 DAY = date(2026, 5, 3)
 
@@ -122,6 +129,18 @@ def test_passages_are_read_again_by_a_cross_encoder(reader: LateInteractionReade
     found = reader.reread(question, passages, first, asked_on=DAY)
     assert found == pytest.approx(SUM_SHARE * (first + second))
     assert second[0] > second[1] + 1
+
+
+@pytest.mark.medium
+def test_english_passages_are_also_read_by_a_cross_encoder(reader: LateInteractionReader) -> None:
+    passages = [Passage("Since May I work at Miller's.", speaker="Ana"), Passage("Seit Mai bin ich in der Bäckerei.")]
+    question = "Where does Ana work?"
+    found = reader.read(question, passages, asked_on=DAY)
+    english = MiniLMCrossEncoder().score(question, passages, asked_on=DAY)
+    network, head = e5_network.share_network()(), reader._head()
+    asked = encode_question(network, question, DAY)
+    apart = [head.score(asked, encode_passage(network, one.statement)) for one in passages]
+    assert found == pytest.approx([SUM_SHARE * (apart[0] + english[0]), apart[1]])
 
 
 @pytest.mark.medium

@@ -10,7 +10,7 @@ that answer it. ``scripts/train_question_adapters.py`` trains them. The vectors 
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -34,7 +34,7 @@ FILE_DIGESTS = {
 """SHA-256 of the model's files."""
 QUESTION_ADAPTERS = "question_adapters.npz"
 """The file of the adapters: for each matrix two narrow ones, ``{layer}.{part}.down`` and ``{layer}.{part}.up``."""
-ADAPTERS_DIGEST = "f561674af734b9782dc9f5805487bf0537a51c804abdf34a0681fb5aac0c9502"
+ADAPTERS_DIGEST = "91d322347ff70676e9ed9c5300c96ae37b75f19e994187a99b95c22251dc8710"
 """SHA-256 of the adapters' file; ``scripts/train_question_adapters.py`` prints that of a new one."""
 ADAPTER_SWITCH = "use_adapters"
 """The input of the graph that selects the branch with adapters."""
@@ -114,16 +114,25 @@ class MiniLMNetwork(EncoderNetwork):
         ids = self._read_tokens(text)
         if len(ids) > MAX_QUESTION_TOKENS:
             return self.embed(text)
-        inputs = {**self._graph_inputs(ids), **self._adapter_inputs}
-        return onnx_runtime.mean_pool(self._run(inputs), self.model_name, text)
+        states = self.adapted_states(ids, [0] * len(ids), self._question_adapters)
+        return onnx_runtime.mean_pool(states, self.model_name, text)
+
+    def adapted_states(
+        self, ids: Sequence[int], token_types: Sequence[int], adapters: Mapping[str, Vectors]
+    ) -> Vectors:
+        """Return the output of the last layer with adapters for every token, shape ``(len(ids), 384)``.
+
+        ``token_types`` are 0 for tokens of a first text and 1 for those of a second. ``adapters`` are arrays by the
+        names of the graph's inputs, ``{layer}.{part}.down`` and ``{layer}.{part}.up``.
+        """
+        inputs = {**self._graph_inputs(ids), "token_type_ids": np.array([token_types], np.int64)}
+        return self._run({**inputs, **adapters, ADAPTER_SWITCH: np.array(True)})
 
     @cached_property
-    def _adapter_inputs(self) -> dict[str, Any]:
-        """The adapters by the names of the graph's inputs, and what selects them."""
+    def _question_adapters(self) -> dict[str, Vectors]:
         content = onnx_runtime.read_verified(self._folder, {QUESTION_ADAPTERS: ADAPTERS_DIGEST}, REPAIR_HINT)[0]
         with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            adapters = {name: found[name].astype(np.float32) for name in found.files}
-        return {**adapters, ADAPTER_SWITCH: np.array(True)}
+            return {name: found[name].astype(np.float32) for name in found.files}
 
     def _graph_inputs(self, ids: Sequence[int]) -> dict[str, Any]:
         row = np.array([ids], np.int64)

@@ -3,8 +3,9 @@
 multilingual-e5-small encodes the question and the memory apart, as for embedding them; a head of two layers then lets
 their tokens attend to each other and scores whether the memory answers the question
 (:mod:`ecphora.embedders.e5.interaction_head`). So the states of a memory can be kept for the next question.
-``scripts/train_reader.py`` trains the head on texts that were written for this project. The best memories are read
-again by a cross-encoder (:mod:`.e5_cross_encoder`).
+``scripts/train_reader.py`` trains the head on texts that were written for this project. English memories are also read
+by a cross-encoder (:mod:`.minilm_cross_encoder`), and the best of all languages again by another one
+(:mod:`.e5_cross_encoder`).
 """
 
 import os
@@ -26,12 +27,13 @@ from ..invisible_chars import replace_surrogates
 from ..ports import Passage
 from ..reprs import call_repr
 from .e5_cross_encoder import E5CrossEncoder
+from .minilm_cross_encoder import MiniLMCrossEncoder
 
 MAX_QUESTION_TOKENS = 44
 """How many tokens of a question are read, the first ones."""
 SUM_SHARE = 0.65
-"""The share of the sum of both models' log-odds that is taken: more than their mean, as what one errs in the other may
-know; with it the log-odds of memories read once and twice have the same scale."""
+"""The share of the sum of two log-odds that is taken: more than their mean, as what one errs in the other may know;
+with it the log-odds of memories read by one model and by several have the same scale."""
 KEPT_PASSAGES = 256
 """How many memories' token states a reader keeps, about 60 kB each."""
 KEPT_QUESTIONS = 16
@@ -57,6 +59,7 @@ class LateInteractionReader:
     def __init__(self, *, source: Traversable | None = None) -> None:
         self._network = share_network(source)
         self._cross_encoder = E5CrossEncoder(source=source)
+        self._english_cross_encoder = MiniLMCrossEncoder()
         self._head = SharedModel((HEAD_FILE, HEAD_DIGEST), lambda: InteractionHead.load(HEAD_FILE, HEAD_DIGEST))
         self._states_of = lru_cache(KEPT_PASSAGES)(self._encode)
         self._question_states = lru_cache(KEPT_QUESTIONS)(self._encode_question)
@@ -65,9 +68,9 @@ class LateInteractionReader:
         return call_repr("LateInteractionReader")
 
     def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
-        """Log-odds that each passage answers the question.
+        """Log-odds that each passage answers the question, for English ones from both models that read them.
 
-        Raises ``ReaderUnavailable`` if a file of the model is missing or damaged.
+        Raises ``ReaderUnavailable`` if a file of a model is missing or damaged.
         """
         if not passages:
             return np.zeros(0)
@@ -83,18 +86,29 @@ class LateInteractionReader:
                 states = self._states_of(passage)  # does not wait for the question
                 return head.score(asked.result(), states)
 
-            return np.fromiter(pool.map(score, passages), np.float64, len(passages))
+            apart = np.fromiter(pool.map(score, passages), np.float64, len(passages))
+        return self._add(apart, self._english_cross_encoder, question, passages, asked_on)
 
     def reread(
         self, question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
     ) -> NDArray[np.float64]:
-        """Log-odds from those of both models; ``log_odds`` are those of ``read``.
+        """Log-odds from those of ``read``, which are ``log_odds``, and of a cross-encoder for all languages.
 
         Those of a passage that is too long for the cross-encoder stay. Raises ``ReaderUnavailable`` if a file of the
         model is missing or damaged.
         """
+        return self._add(log_odds, self._cross_encoder, question, passages, asked_on)
+
+    def _add(
+        self,
+        log_odds: NDArray[np.float64],
+        cross_encoder: E5CrossEncoder | MiniLMCrossEncoder,
+        question: str,
+        passages: Sequence[Passage],
+        asked_on: date,
+    ) -> NDArray[np.float64]:
         try:
-            found = self._cross_encoder.score(question, passages, asked_on=asked_on)
+            found = cross_encoder.score(question, passages, asked_on=asked_on)
         except (ModelDamaged, EmbedderUnavailable) as error:
             raise ReaderUnavailable(str(error)) from error
         return combine_log_odds(log_odds, found)
@@ -107,7 +121,7 @@ class LateInteractionReader:
 
 
 def combine_log_odds(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The log-odds from those of the first model and of the cross-encoder, which may be NaN."""
+    """The log-odds from those of two models, of which the second may be NaN."""
     found: NDArray[np.float64] = np.where(np.isnan(second), first, SUM_SHARE * (first + second))
     return found
 
