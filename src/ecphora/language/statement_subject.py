@@ -129,7 +129,10 @@ def _asked_subject(question: str) -> Person | None:
     """Whom a question asks about; None if it is about nobody, or about who does something to somebody."""
     if has_cjk(question):
         return next(cjk_persons(question), None)
-    found = [one for clause in _clauses(question) for one in _persons(clause)]
+    clauses = list(_clauses(question))
+    found = [one for clause in clauses for one in _persons(clause)]
+    if _ASKS_WHO.search(question) is not None and not any(map(_says_i, clauses)):
+        found = [one for one in found if one.kind is not PersonKind.SELF]  # "Who visits me?" is about another one
     for kind in (PersonKind.RELATION, PersonKind.USER, PersonKind.SELF):
         of_kind = [one for one in found if one.kind is kind]
         if of_kind:
@@ -141,6 +144,11 @@ def _asked_subject(question: str) -> Person | None:
         if not _follows_preposition(name, question)
     ]
     return named[0] if len(named) == 1 and _ASKS_WHO.search(question) is None else None
+
+
+def _says_i(clause: _Clause) -> bool:
+    """Whether the speaker is the subject of a clause, by a pronoun or by the verb alone."""
+    return not (clause.lexicon.i | FIRST_PERSON_VERBS).isdisjoint(clause.lowers)
 
 
 def _follows_preposition(name: str, question: str) -> bool:
