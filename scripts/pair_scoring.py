@@ -3,7 +3,6 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -20,7 +19,6 @@ DROPOUT = 0.1
 LISTWISE_WEIGHT = 0.5
 """The weight of the listwise loss beside the pointwise one."""
 Half = NDArray[np.float16]
-T = TypeVar("T")
 
 
 class Head(nn.Module):  # type: ignore[misc,unused-ignore]  # torch is not in the development tools

@@ -22,8 +22,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ecphora.embedders.e5.e5_network import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
-from ecphora.embedders.e5.pair_adapters import SEGMENTS, PairAdapters, PairTokens
+from ecphora.embedders.e5.pair_adapters import SEGMENTS, PairAdapters
 from ecphora.embedders.encoder_network import HIDDEN_SIZE
+from ecphora.embedders.scoring_head import PairTokens
 
 RANKS = {"qkv": 32, "o": 16, "in": 16, "out": 16}
 """The rank of the adapter of each matrix of a layer."""

@@ -34,9 +34,9 @@ from train_cross_encoder import FACTS, is_trained_on
 from train_reader import SOURCES, WEIGHTS, as_plain_texts, load_examples, sha256
 
 from ecphora.embedders.minilm import MiniLMNetwork, share_network
-from ecphora.embedders.scoring_head import ScoringHead
+from ecphora.embedders.scoring_head import PairTokens, ScoringHead
 from ecphora.language.language_identification import is_english
-from ecphora.readers.minilm_cross_encoder import ADAPTERS_FILE, PairTokens, pair_tokens, question_tokens
+from ecphora.readers.minilm_cross_encoder import ADAPTERS_FILE, pair_tokens, question_tokens, token_types
 
 ENGLISH_SETS = ("en", "short", "many", "talks", "long")
 """Our own sets with English spaces."""
@@ -45,7 +45,7 @@ BEST_CANDIDATES, UNANSWERABLE_CANDIDATES = 12, 6
 MAX_POSITIVES, NEGATIVES, RANK_OFFSET = 2, 5, 2
 """The pairs of a question in an epoch; those that do not answer are drawn the likelier, the better they rank."""
 BATCH_PAIRS = 40
-RATE, WARM_UP, WEIGHT_DECAY, CLIP = 2e-3, 0.06, 0.01, 1.0
+RATE, WARM_UP, WEIGHT_DECAY, CLIP = 1.5e-3, 0.06, 0.01, 1.0
 REPORT_STEPS = 100
 
 
@@ -68,8 +68,8 @@ class EnglishCrossEncoder(nn.Module):  # type: ignore[misc,unused-ignore]  # tor
         """Log-odds of pairs."""
         ids, is_real = pad([pair.ids for pair in pairs])
         segments, _ = pad([pair.segments for pair in pairs])
-        token_types, _ = pad([pair.token_types for pair in pairs])
-        result: Tensor = self.head(self.network(ids, token_types, is_real), segments, is_real)
+        types, _ = pad([token_types(pair) for pair in pairs])
+        result: Tensor = self.head(self.network(ids, types, is_real), segments, is_real)
         return result
 
     def to_bytes(self) -> bytes:

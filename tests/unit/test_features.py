@@ -337,14 +337,15 @@ def test_confidence_is_lower_if_the_other_person_described_the_event() -> None:
     turns = [
         ("Ana", "I bought a rowing boat from the lighthouse keeper in May."),
         ("Ben", "My greenhouse lost two panes in the storm."),
-        *[("Ana", "The bus was late again."), ("Ben", "Tomatoes this year, no cucumbers.")] * 19,
-    ]
+        ("Ana", "The boat needs a coat of paint before summer."),
+        ("Ben", "Tomatoes this year, no cucumbers."),
+    ] * 3
     nodes = [sample_node(f"n{n}", text, minutes=n, speaker=who, session="s") for n, (who, text) in enumerate(turns)]
     graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
     vector = sample_vector(turns[0][1])
     right = Fused().activate(sample_query("From whom did Ana buy a rowing boat?", vector=vector), graph)
     wrong = Fused().activate(sample_query("From whom did Ben buy a rowing boat?", vector=vector), graph)
-    assert right.confidence > wrong.confidence + 0.05
+    assert right.confidence > wrong.confidence + 0.1
 
 
 def test_rare_date_match_is_one_over_the_root_of_the_memories_in_time() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from ecphora.embedders.e5.interaction_head import (
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ReaderUnavailable
 from ecphora.ports import Passage
-from ecphora.readers import e5_cross_encoder, late_interaction
+from ecphora.readers import e5_cross_encoder, late_interaction, minilm_cross_encoder
 from ecphora.readers.e5_cross_encoder import MAX_TEXT_TOKENS as MAX_TEXT_TOKENS_READ_AGAIN
 from ecphora.readers.e5_cross_encoder import E5CrossEncoder
 from ecphora.readers.late_interaction import SUM_SHARE, LateInteractionReader, encode_question, question_tokens
@@ -174,15 +175,22 @@ def test_any_text_can_be_read_again(text: str, reader: LateInteractionReader) ->
 
 
 @pytest.mark.medium
-def test_recall_goes_on_without_the_adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tmp_path.joinpath("reader_adapters.npz").write_bytes(b"no adapters")
-    monkeypatch.setattr(e5_cross_encoder, "files", lambda _package: tmp_path)
-    monkeypatch.setattr(e5_cross_encoder, "ADAPTERS_DIGEST", "0" * 64)  # shares none that are loaded
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(e5_cross_encoder, "reader_adapters.npz"), (minilm_cross_encoder, "english_reader_adapters.npz")],
+)
+def test_recall_goes_on_without_the_adapters(
+    module: ModuleType, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.joinpath(name).write_bytes(b"no adapters")
+    monkeypatch.setattr(module, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(module, "ADAPTERS_DIGEST", "0" * 64)  # shares none that are loaded
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=LateInteractionReader()) as memory:
         memory.remember("I moved to Porto.", speaker="Ana")
         found = memory.recall("Where does Ana live?", reading="always")
-    assert (len(found), found.cost.passages_read) == (1, 1)
-    assert "reader_adapters.npz is not the published one; fix it with: pip install" in str(found.cost.reader_error)
+    assert len(found) == 1
+    assert found.cost.passages_read == (module is e5_cross_encoder)
+    assert f"{name} is not the published one; fix it with: pip install" in str(found.cost.reader_error)
 
 
 @pytest.mark.medium

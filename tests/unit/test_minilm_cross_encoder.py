@@ -1,6 +1,5 @@
 """The cross-encoder for English: what it reads of a question and a memory, and what it leaves to others."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 
@@ -9,7 +8,7 @@ import pytest
 
 from ecphora.embedders import minilm
 from ecphora.embedders.minilm import MiniLMNetwork
-from ecphora.model import Vectors
+from ecphora.embedders.scoring_head import PairTokens
 from ecphora.ports import Passage
 from ecphora.readers.minilm_cross_encoder import (
     CONTEXT,
@@ -19,6 +18,7 @@ from ecphora.readers.minilm_cross_encoder import (
     MiniLMCrossEncoder,
     pair_tokens,
     question_tokens,
+    token_types,
 )
 
 pytestmark = pytest.mark.medium
@@ -38,7 +38,7 @@ def network() -> MiniLMNetwork:
     return minilm.share_network()()
 
 
-def test_memory_that_answers_in_other_words_is_preferred(reader: MiniLMCrossEncoder) -> None:
+def test_answer_in_other_words_comes_first(reader: MiniLMCrossEncoder) -> None:
     found = reader.score(QUESTION_TEXT, [OTHER, ANSWER], asked_on=DAY)
     assert found[1] > found[0] + 1
 
@@ -61,15 +61,14 @@ def test_turn_before_stands_between_the_question_and_the_memory(network: MiniLMN
     start, end = network.first_token, network.last_token
     (blue,), (red,) = network.tokenize("blue", 9), network.tokenize("red", 9)
     alone = pair_tokens(network, [7, 8], Passage("blue"))
-    assert alone == ([start, 7, 8, end, blue, end], [QUESTION] * 4 + [TEXT] * 2)
+    assert alone == PairTokens([start, 7, 8, end, blue, end], [QUESTION] * 4 + [TEXT] * 2)
     both = pair_tokens(network, [7], Passage("blue", previous_turn="red"))
     assert both is not None
-    assert both.ids == [start, 7, end, red, end, blue, end]
-    assert both.segments == [QUESTION] * 3 + [CONTEXT] * 2 + [TEXT] * 2
-    assert both.token_types == [0, 0, 0, 0, 0, 1, 1]
+    assert both == PairTokens([start, 7, end, red, end, blue, end], [QUESTION] * 3 + [CONTEXT] * 2 + [TEXT] * 2)
+    assert token_types(both) == [0, 0, 0, 0, 0, 1, 1]
 
 
-def test_turn_before_and_day_are_read(reader: MiniLMCrossEncoder, network: MiniLMNetwork) -> None:
+def test_score_depends_on_turn_before_and_tokens_on_day(reader: MiniLMCrossEncoder, network: MiniLMNetwork) -> None:
     turn = Passage("Forty, I think.", speaker="Ana")
     with_question = replace(turn, previous_turn="Bo: How many guests were there?")
     alone, together = reader.score("How many guests came to the party?", [turn, with_question], asked_on=DAY)
@@ -86,15 +85,8 @@ def test_any_english_text_has_a_score(text: str, reader: MiniLMCrossEncoder) -> 
 
 def test_adapters_of_zeros_change_no_state_and_types_of_tokens_count(network: MiniLMNetwork) -> None:
     """The graph's branch with adapters is that without them, and what is added."""
-    ids, adapters = [network.first_token, 2_630, 3_899, network.last_token], no_adapters(minilm_adapters(network))
+    ids = [network.first_token, 2_630, 3_899, network.last_token]
+    adapters = {name: values * 0 for name, values in network._question_adapters.items()}
     plain = network.hidden_states(ids)
     np.testing.assert_allclose(network.adapted_states(ids, [0] * 4, adapters), plain, atol=1e-5)
     assert np.abs(network.adapted_states(ids, [0, 0, 1, 1], adapters) - plain).max() > 0.01
-
-
-def minilm_adapters(network: MiniLMNetwork) -> Iterable[tuple[str, Vectors]]:
-    return network._question_adapters.items()
-
-
-def no_adapters(adapters: Iterable[tuple[str, Vectors]]) -> dict[str, Vectors]:
-    return {name: values * 0 for name, values in adapters}

@@ -14,8 +14,8 @@ from onnx import numpy_helper
 from ecphora import weights
 from ecphora.embedders.e5 import e5_network
 from ecphora.embedders.e5.e5_network import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
-from ecphora.embedders.e5.pair_adapters import SEGMENTS, PairAdapters, PairTokens, join_texts
-from ecphora.embedders.scoring_head import HEAD_EPSILON, ScoringHead
+from ecphora.embedders.e5.pair_adapters import SEGMENTS, PairAdapters, join_texts
+from ecphora.embedders.scoring_head import HEAD_EPSILON, PairTokens, ScoringHead
 from ecphora.errors import InvalidRecord
 
 pytestmark = pytest.mark.medium
@@ -100,8 +100,8 @@ def test_score_is_that_of_a_readable_twin(network: E5Network, tensors: Mapping[s
 
 def test_head_is_that_of_a_readable_twin() -> None:
     head = random_adapters().head
-    pooled = np.linspace(-2, 3, 4 * WIDTH, dtype=np.float32)
-    assert head.score_pooled(pooled) == pytest.approx(readable_head(head, pooled), abs=1e-3)
+    summary = np.linspace(-2, 3, 4 * WIDTH, dtype=np.float32)
+    assert head.score_summary(summary) == pytest.approx(readable_head(head, summary), abs=1e-3)
 
 
 def test_each_adapter_changes_the_states(network: E5Network) -> None:

@@ -19,6 +19,14 @@ HEAD_EPSILON = 1e-5
 Half = NDArray[np.float16]
 
 
+@dataclass(frozen=True, slots=True)
+class PairTokens:
+    """The tokens of a pair of texts, and the segment of each: 0 for the first text, 1 for the second, or another."""
+
+    ids: Sequence[int]
+    segments: Sequence[int]
+
+
 @dataclass(frozen=True)
 class ScoringHead:
     """The weights of a head: a normalization of 4 x 384 numbers, a layer ``hidden`` and a layer ``score``."""
@@ -42,16 +50,16 @@ class ScoringHead:
     def score_states(self, rows: Vectors, segments: Sequence[int]) -> float:
         """Log-odds from the states of all tokens, shape ``(tokens, 384)``.
 
-        ``segments`` is 0 for the tokens of the first text, 1 for those of the second, another number for all others.
+        ``segments`` are those of :class:`PairTokens`.
         """
         places = np.array(segments)
         first, second = rows[places == 0].mean(axis=0), rows[places == 1].mean(axis=0)
-        return self.score_pooled(np.concatenate([rows[0], first, second, first * second]))
+        return self.score_summary(np.concatenate([rows[0], first, second, first * second]))
 
-    def score_pooled(self, pooled: Vector) -> float:
+    def score_summary(self, summary: Vector) -> float:
         """Log-odds from the first token's state, both means and their product, shape ``(4 x 384,)``."""
         head = self._single
-        centered = pooled - pooled.mean()
+        centered = summary - summary.mean()
         normalized = centered / np.sqrt((centered**2).mean() + HEAD_EPSILON) * head["norm_scale"] + head["norm_bias"]
         return float(_gelu(normalized @ head["hidden"] + head["hidden_bias"]) @ head["score"] + head["score_bias"][0])
 

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from ..embedders import onnx_runtime
 from ..embedders.e5.e5_network import E5Network, share_network
-from ..embedders.e5.pair_adapters import PairAdapters, PairTokens, join_texts
+from ..embedders.e5.pair_adapters import PairAdapters, join_texts
 from ..embedders.encoder_network import REPAIR_HINT
+from ..embedders.scoring_head import PairTokens
 from ..embedders.shared_model import SharedModel
 from ..invisible_chars import replace_surrogates
 from ..ports import Passage

@@ -48,8 +48,8 @@ class LateInteractionReader:
     """The built-in reader, for about 100 languages; some milliseconds a memory, fewer if it was read lately.
 
     The constructor is cheap; the first ``read`` loads the model, once per process and shared with
-    :class:`~ecphora.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of its files, by default that of the
-    package. Safe to share between threads, and in a forked child.
+    :class:`~ecphora.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of that
+    model's files, by default that of the package. Safe to share between threads, and in a forked child.
     """
 
     name = "ecphora/late-interaction"

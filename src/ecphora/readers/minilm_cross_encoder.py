@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +21,7 @@ from numpy.typing import NDArray
 from ..embedders import onnx_runtime
 from ..embedders.encoder_network import REPAIR_HINT
 from ..embedders.minilm import MiniLMNetwork, share_network
-from ..embedders.scoring_head import ScoringHead
+from ..embedders.scoring_head import PairTokens, ScoringHead
 from ..embedders.shared_model import SharedModel
 from ..invisible_chars import replace_surrogates
 from ..language.language_identification import is_english
@@ -41,28 +39,15 @@ QUESTION, TEXT, CONTEXT = 0, 1, 2
 """The segments of a pair's tokens: of the question, of the memory, and of the turn before it."""
 
 
-class PairTokens(NamedTuple):
-    """The tokens of a question and a memory, and the segment of each."""
-
-    ids: Sequence[int]
-    segments: Sequence[int]
-
-    @property
-    def token_types(self) -> list[int]:
-        """What the network is told of each token: 1 for the memory's, 0 for all others."""
-        return [int(segment == TEXT) for segment in self.segments]
-
-
 class MiniLMCrossEncoder:
     """Scores whether an English memory answers an English question; about 4 ms for a short memory, on one core.
 
     The constructor is cheap; the first ``score`` loads the model, once per process and shared with
-    :class:`~ecphora.embedders.minilm.MiniLMEmbedder`. ``source`` is the folder of its files, by default that of the
-    package. Safe to share between threads, and in a forked child.
+    :class:`~ecphora.embedders.minilm.MiniLMEmbedder`. Safe to share between threads, and in a forked child.
     """
 
-    def __init__(self, *, source: Traversable | None = None) -> None:
-        self._network = share_network(source)
+    def __init__(self) -> None:
+        self._network = share_network()
         self._adapters = SharedModel((ADAPTERS_FILE, ADAPTERS_DIGEST), _load_adapters)
 
     def __repr__(self) -> str:
@@ -89,7 +74,7 @@ class MiniLMCrossEncoder:
         if pair is None:
             return np.nan
         adapters = self._adapters()
-        states = network.adapted_states(pair.ids, pair.token_types, adapters.matrices)
+        states = network.adapted_states(pair.ids, token_types(pair), adapters.matrices)
         return adapters.head.score_states(states, pair.segments)
 
 
@@ -107,6 +92,11 @@ def _load_adapters() -> _Adapters:
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         matrices = {name: arrays[name].astype(np.float32) for name in arrays.files if name.endswith((".down", ".up"))}
         return _Adapters(matrices, ScoringHead.from_arrays(arrays))
+
+
+def token_types(pair: PairTokens) -> list[int]:
+    """What the network is told of each token: 1 for those of the memory, 0 for all others."""
+    return [int(segment == TEXT) for segment in pair.segments]
 
 
 def question_tokens(network: MiniLMNetwork, question: str, asked_on: date) -> list[int]:

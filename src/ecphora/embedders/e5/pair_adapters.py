@@ -17,21 +17,13 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidRecord
 from ...model import Vectors
-from ..scoring_head import ScoringHead
+from ..scoring_head import PairTokens, ScoringHead
 from .e5_network import ADAPTED_MATRICES, E5Network
 
 SEGMENTS = 3
 """Kinds of tokens: of the first text, of the second, and of what stands before the second."""
 
 Half = NDArray[np.float16]
-
-
-@dataclass(frozen=True, slots=True)
-class PairTokens:
-    """The tokens of a pair of texts, and the segment of each."""
-
-    ids: Sequence[int]
-    segments: Sequence[int]
 
 
 @dataclass(frozen=True)
