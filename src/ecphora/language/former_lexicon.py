@@ -17,16 +17,26 @@ FORMER: Mapping[European, Pattern[str]] = {
         (?<!'[ms] )(?<!'re )(?<!am )(?<!is )(?<!are )(?<!was )(?<!be )(?<!been )(?<!get )(?<!got )(?<!ting )used to \w+
         formerly ; (?:was|were|had|lived|worked) once ; once (?:lived|worked|had|was|owned|played)
         from (?:19|20)\d\d (?:to|until|till) (?:19|20)\d\d ; in those days
+        \w*\d<ON>(?:no longer (?:valid|in use|works|applies|exists)|not (?:valid|in use) any ?more|
+            doesn't (?:work|apply) any ?more)
         """
     ),
-    European.GERMAN: any_of("ehemals ; einst ; seinerzeit ; von (?:19|20)\\d\\d bis (?:19|20)\\d\\d"),
+    European.GERMAN: any_of(
+        "ehemals ; einst ; seinerzeit ; von (?:19|20)\\d\\d bis (?:19|20)\\d\\d ; "
+        r"\w*\d<ON>(?:(?:gilt|gelten|existiert|funktioniert) nicht mehr|nicht mehr gültig)"
+    ),
     European.SPANISH: any_of(
         "sol(?:ía|ías|íamos|ían) ; antiguamente ; "
-        "en aquel(?:la)? (?:entonces|época) ; de (?:19|20)\\d\\d a (?:19|20)\\d\\d"
+        "en aquel(?:la)? (?:entonces|época) ; de (?:19|20)\\d\\d a (?:19|20)\\d\\d ; "
+        r"\w*\d<ON>ya no (?:vale|sirve|funciona|existe|es válid[oa])"
     ),
-    European.FRENCH: any_of("autrefois ; jadis ; à l'époque,? ; de (?:19|20)\\d\\d à (?:19|20)\\d\\d"),
+    European.FRENCH: any_of(
+        "autrefois ; jadis ; à l'époque,? ; de (?:19|20)\\d\\d à (?:19|20)\\d\\d ; "
+        r"\w*\d<ON>(?:n'est plus (?:valable|valide)|ne (?:marche|fonctionne) plus)"
+    ),
     European.PORTUGUESE: any_of(
         "antigamente ; costumava(?:m|mos)? ; naquel[ae] (?:tempo|época|altura) ; de (?:19|20)\\d\\d a (?:19|20)\\d\\d"
+        r" ; \w*\d<ON>já não (?:é válid[oa]|serve|funciona|existe|vale)"
     ),
 }
 """What says by itself that a state is over."""
@@ -45,8 +55,10 @@ PAST_PHASE: Mapping[European, Pattern[str]] = {
             war|baby|kids|birth|retirement|marriage|reorg|migration|merger|renovation|switch)
         (?:at|in) (?:school|university|college),? (?:i|we)
         during my (?:studies|childhood|school|youth|time|apprenticeship)
-        years ago ; my (?:old|former|ex)\b
-        my (?:last|first|previous) (?:job|flat|house|apartment|home|place|car|boss|school|phone|laptop|landlord|
+        years ago ; (?:my|our) (?:old|former|ex)\b ; (?:his|her|their|the) former\b
+        the old (?:[\w-]+ ){0,2}(?:number|code|address|password|pin|contract|plan|name|price|rate|rent|landlord|boss|
+            tenant|owner|version|limit|deadline|schedule|route|account|link|policy|insurer|supplier)
+        (?:my|our) (?:last|first|previous) (?:job|flat|house|apartment|home|place|car|boss|school|phone|laptop|landlord|
             employer|company|team)
         """
     ),
@@ -60,7 +72,9 @@ PAST_PHASE: Mapping[European, Pattern[str]] = {
             operation|
             beförderung|lehre|wechsel|pandemie)
         bevor (?:ich|wir) ; als (?:ich|wir) (?:noch )?(?:klein|jung|kind|kinder|\w+ jahre|\d+) ; vor (?:\w+ )?jahren
-        mein(?:e|er|en|em)? (?:alte|frühere|ehemalige|vorige|letzte|erste|ex-?)\w*
+        (?:mein|unser)(?:e|er|en|em)? (?:alte|frühere|ehemalige|vorige|letzte|erste|ex-?)\w*
+        (?:der|die|das) (?:alte|frühere|ehemalige|vorige) (?:\w*nummer|\w*code|\w*adresse|\w*passwort|\w*vertrag|
+            \w*tarif|\w*preis|\w*miete|vermieter\w*|chef\w*|\w*name|\w*version|\w*konto)
         """
     ),
     European.SPANISH: any_of(
@@ -69,14 +83,15 @@ PAST_PHASE: Mapping[European, Pattern[str]] = {
         de (?:niñ[oa]|joven|pequeñ[oa]|estudiante)
         cuando (?:yo )?era ; en (?:mi|nuestra) (?:juventud|infancia) ; cuando éramos
         en los (?:años )?(?:\w+enta|\d0) ; hace (?:\w+ )?años
-        mi (?:antigu[oa]|anterior|ex|viej[oa]|primer|primera|últim[oa])
+        (?:mi|nuestr[oa]) (?:antigu[oa]|anterior|ex|viej[oa]|primer|primera|últim[oa])
+        (?:el|la) (?:antigu[oa]|anterior) \w+ ; (?:número|código|contraseña|dirección) (?:antigu[oa]|anterior)
         """
     ),
     European.FRENCH: any_of(
         r"""
         avant ; jusqu'(?:en|à) (?:19|20)?\w+ ; (?:enfant|étudiante?|petite?|jeune), ; quand (?:j'étais|nous étions)
         dans les années ; il y a (?:\w+ )?(?:des )?ans ; il y a des années ; dans (?:ma jeunesse|mon enfance)
-        m(?:on|a|es) (?:ancien\w*|ex|vieux|vieille|premier|première)
+        (?:m(?:on|a|es)|notre|nos) (?:ancien\w*|ex|vieux|vieille|premier|première) ; l'ancien(?:ne)? \w+
         """
     ),
     European.PORTUGUESE: any_of(
@@ -84,7 +99,8 @@ PAST_PHASE: Mapping[European, Pattern[str]] = {
         antes ; até (?:ao ano de |o ano de |a )?(?:19|20)\d\d
         (?:em|quando) (?:criança|jovem|miúd[oa]|pequen[oa]|estudante)
         quando (?:eu )?era ; nos anos ; (?:quando|nós) éramos ; na (?:minha|nossa) (?:juventude|infância)
-        há (?:\w+ )?anos ; (?:meu|minha) (?:antig[oa]|ex|velh[oa]|primeir[oa]|últim[oa])
+        há (?:\w+ )?anos ; (?:meu|minha|nosso|nossa) (?:antig[oa]|ex|velh[oa]|primeir[oa]|últim[oa])
+        [oa] antig[oa] \w+ ; (?:número|código|endereço|senha) antig[oa]
         """
     ),
 }
@@ -156,7 +172,10 @@ PRESENT: Mapping[European, Pattern[str]] = {
 """Words of what is so now; a text that has one says more than what was."""
 FORMER_CJK = lazy_pattern(
     r"曾经|曾經|(?:^|[，,。；;我他她们們妈爸])以前(?!的|より)|[我他她]过去[在住]|[我他她]過去[在住]|(?<!从)(?<!從)小时候|(?<!從)小時候|"
+    r"\d\w{0,6}已(?:经|經)?(?:失效|作废|作廢|停用|不用了)|"
+    r"(?:旧|舊|原来|原來|之前)的?\w{0,3}(?:号码|號碼|密码|密碼|地址|号|號)(?:是|为|為)|"
     r"当年|當年|那时候|那時候|直到(?:19|20)?\d\d|(?:19|20)\d\d年(?:之)?前|年轻(?:的)?(?:时|時)|年輕(?:的)?時"
+    r"|\d\w{0,6}もう(?:使え|有効では)(?:ない|ません|ありません)|旧.{0,8}(?:番号|コード|住所|パスワード)は"
     r"|(?:昔|以前|かつて|子供の頃|子どものころ|子供のころ|子どもの頃|学生時代|学生の頃|若い頃|(?:19|20)\d\d年まで|だった頃)"
     r"(?!から|より).*?(?:た|です?した)(?:$|[。、.!！]|が|け|の|ん)"
 )
