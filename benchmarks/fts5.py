@@ -8,7 +8,7 @@ from time import perf_counter
 
 import apsw
 import numpy as np
-from speed import QUESTIONS, synthetic_turns
+from speed import synthetic_questions, synthetic_turns
 
 from ecphora.documents import check_episode
 from ecphora.encode import encode
@@ -19,6 +19,9 @@ from ecphora.query import build_query
 from ecphora.stages.retrieval import bm25
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+QUESTION_COUNT = 20
+SCOPE_QUESTION = "Which instruments does Wil play?"
+"""A question with words of the texts that are written to the other scope."""
 
 
 def build_fts(texts: dict[str, list[str]]) -> apsw.Connection:
@@ -43,12 +46,13 @@ def build_graph(episodes: list[Episode]) -> Graph:
 def main() -> None:
     for turns in (1_000, 10_000, 50_000):
         episodes = synthetic_turns(turns)
+        questions = synthetic_questions(episodes, QUESTION_COUNT)
         db, graph = build_fts({"a": [one.text for one in episodes]}), build_graph(episodes)
-        queries = [build_query(question, NOW, vector=None, embedder_coverage=0) for question in QUESTIONS]
+        queries = [build_query(question, NOW, vector=None, embedder_coverage=0) for question in questions]
         bm25.bm25(graph, queries[0])
         times: dict[str, list[float]] = {"FTS5": [], "postings": []}
         for _ in range(5):
-            for question, query in zip(QUESTIONS, queries, strict=True):
+            for question, query in zip(questions, queries, strict=True):
                 start = perf_counter()
                 search(db, "a", question)
                 middle = perf_counter()
@@ -58,8 +62,8 @@ def main() -> None:
         line = "   ".join(f"{name} p50 {1000 * np.median(seconds):7.2f} ms" for name, seconds in times.items())
         print(f"{turns:6} turns   {line}")
     mine, theirs = [one.text for one in synthetic_turns(200)], ["Wil plays the cello in the palm house."] * 200
-    before = search(build_fts({"a": mine}), "a", QUESTIONS[2])
-    after = search(build_fts({"a": mine, "b": theirs}), "a", QUESTIONS[2])
+    before = search(build_fts({"a": mine}), "a", SCOPE_QUESTION)
+    after = search(build_fts({"a": mine, "b": theirs}), "a", SCOPE_QUESTION)
     change = max(abs(x[1] - y[1]) for x, y in zip(before, after, strict=False))
     print(f"FTS5: scores of scope a after 200 turns were written to scope b: changed by up to {change:.3f}")
 

@@ -22,7 +22,7 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
-from speed import QUESTIONS, synthetic_turns
+from speed import synthetic_questions, synthetic_turns
 
 from ecphora import Episode, strategies
 from ecphora.bench.recall.recall_run import needs_own_memory
@@ -78,14 +78,15 @@ def make_memory(turns: int, mean_cosine: float) -> SyntheticMemory:
     sampled = rng.sample(range(turns), min(turns, RECALLS))
     vectors = draw_vectors(numbers, np.array([*topics, *(topics[place] for place in sampled)]), mean_cosine)
     now = BEGIN + SPAN
+    questions = synthetic_questions(texts, len(sampled))
     queries = [
         build_query(
-            f"{QUESTIONS[number % len(QUESTIONS)]} {name}",
+            f"{question} {name}",
             now,
             vector=vectors[turns + RECALLS_AFTER_WRITE + number],
             embedder_coverage=1.0,
         )
-        for number, name in enumerate(draw_names(rng, len(sampled)))
+        for number, (question, name) in enumerate(zip(questions, draw_names(rng, len(sampled)), strict=True))
     ]
     queries = [
         replace(one, topic_vector=one.vector, term_vectors=vectors[: len(one.term_hashes)]) for one in queries
