@@ -4,8 +4,8 @@
 left out, so consolidation finds what is drawn. The recalls are without the reader.
 """
 
+import argparse
 import json
-import sys
 import tempfile
 import textwrap
 from html import escape
@@ -42,6 +42,9 @@ def draw_hit(hit: Hit, rank: int, x: int, colors: dict[str, str]) -> str:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, help="the SVG file that is written")
+    file: Path = parser.parse_args().file
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db") as memory:
         memory.remember(episodes())
         before = memory.recall(QUESTION, log_access=False, reading="never")
@@ -62,7 +65,7 @@ def main() -> None:
         parts.append(f'<text x="{x}" y="50" fill="#555555">{title}</text>')
         parts += [draw_hit(hit, rank, x, colors) for rank, hit in enumerate(found.hits[:SHOWN])]
     parts.append(f'<text x="20" y="{height - 16}" fill="#555555">{escape(caption)}</text></svg>')
-    Path(sys.argv[1]).write_text("\n".join(parts) + "\n", encoding="utf-8")
+    file.write_text("\n".join(parts) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
