@@ -37,7 +37,8 @@ def pool(
     zeros = np.zeros(size, np.float32)
     named = {name: np.array(values, np.float32) for name, values in columns.items()}
     base = dict.fromkeys(
-        ("first-stage rank", "date match", "named speaker", "other speaker", "good", "is question"), zeros
+        ("first-stage rank", "date match", "identifier match", "named speaker", "other speaker", "good", "is question"),
+        zeros,
     )
     return FeatureMatrix(
         rows=np.arange(size),
@@ -48,6 +49,7 @@ def pool(
         bm25=zeros,
         term_coverage=TermCoverage(np.ones(2), np.array([True, True]), own, own),
         has_query_date=False,
+        asks_only_time=False,
         has_unknown_entity=False,
         readings=np.full(size, np.nan, np.float32) if readings is None else np.array(readings, np.float32),
     )
