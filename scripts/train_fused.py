@@ -4,19 +4,21 @@ Every question of the sets is asked in a memory of its space with the default em
 of the candidates is a feature like all others. Two rounds: the candidates of the first are those of the weights of the
 package. WORK keeps the examples of each set, which take most of the time. With ``--report`` the figures of each set are
 printed, with weights trained without the spaces of its fold. With ``--genre``, the weights of the other genres stay as
-they are in the package.
+they are in the package, with ``--confidence`` those of all.
 
 The sets of the package: see docs/fused.md.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
 import argparse
+import json
 import pickle
 import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -64,9 +66,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="file of the weights")
     parser.add_argument("--report", action="store_true", help="print cross-validated figures of each set")
     parser.add_argument("--test", action="append", default=[], metavar="SET", help="a set that only the report has")
-    parser.add_argument(
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument(
         "--genre", choices=[genre.label for genre in Genre], help="train anew only its weights, and the confidence"
     )
+    part.add_argument("--confidence", action="store_true", help="train anew only the confidence")
     options = parser.parse_args()
     genre = next((one for one in Genre if one.label == options.genre), None)
     options.work.mkdir(parents=True, exist_ok=True)
@@ -81,12 +85,16 @@ def main() -> None:
         for name, group in examples.items():
             print(report_line(name, group, learned), flush=True)
     if options.out:
-        model = fit([one for group in learned.values() for one in group], genre)
+        group = [one for group in learned.values() for one in group]
+        model = with_confidence(packaged_ranker(), group) if options.confidence else fit(group, genre)
         provenance: dict[str, Json] = {
             "ecphora": __version__,
             "command": "scripts/train_fused.py" + (f" --genre {genre.label!r}" if genre is not None else ""),
             "questions": {name: len(group) for name, group in learned.items()},
         }
+        if options.confidence:
+            provenance["command"] = "scripts/train_fused.py --confidence"
+            provenance = {**packaged_provenance(), "confidence": provenance}
         options.out.write_text(format_fused_model(model, provenance), encoding="utf-8")
 
 
@@ -177,8 +185,13 @@ def fit(examples: Sequence[FusedExample], genre: Genre | None = None) -> FusedMo
     """
     prior = UNTRAINED if genre is None else FusedModel(packaged_ranker(except_for=genre), UNTRAINED.answerability)
     model = with_least_weights(train(examples, prior, ridge=RIDGE, genre=genre))
+    return with_confidence(model.ranker, examples)
+
+
+def with_confidence(ranker: Ranker, examples: Sequence[FusedExample]) -> FusedModel:
+    """A ranker with a confidence trained on questions as they were read, and as if they had not been."""
     unread = [replace(one, matrix=without_reading(one.matrix)) for one in examples]
-    return FusedModel(model.ranker, train_answerability([*examples, *unread], model.ranker, UNTRAINED.answerability))
+    return FusedModel(ranker, train_answerability([*examples, *unread], ranker, UNTRAINED.answerability))
 
 
 def with_least_weights(model: FusedModel) -> FusedModel:
@@ -194,12 +207,20 @@ def with_least_weights(model: FusedModel) -> FusedModel:
     return replace(model, ranker=Ranker(*models))
 
 
-def packaged_ranker(*, except_for: Genre) -> Ranker:
+def packaged_ranker(*, except_for: Genre | None = None) -> Ranker:
     """The ranker of the package, untrained for one genre."""
     ranker, _ = weights.load_fused_model(DEFAULT_EMBEDDER().name)
     models = list(ranker.models)
-    models[except_for] = UNTRAINED.ranker.models[except_for]
+    if except_for is not None:
+        models[except_for] = UNTRAINED.ranker.models[except_for]
     return Ranker(*models)
+
+
+def packaged_provenance() -> dict[str, Json]:
+    """How the weights of the package were made."""
+    content = json.loads(files("ecphora.weights").joinpath("fused.json").read_text(encoding="utf-8"))
+    provenance: dict[str, Json] = content["provenance"]
+    return provenance
 
 
 def without_reading(matrix: FeatureMatrix) -> FeatureMatrix:
