@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .columns import Table
 from .model import Mask, Rows, Scores, Vectors
@@ -24,6 +25,14 @@ class TextVectors:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnOrder:
+    """The row just before and the row just after each row in its session or document, -1 for none."""
+
+    previous: Rows
+    following: Rows
+
+
+@dataclass(frozen=True, slots=True)
 class PreviousCosines:
     """The previous row of each row of a graph, and the cosine of each row's vector with that of its previous row."""
 
@@ -31,21 +40,50 @@ class PreviousCosines:
     cosines: Scores
 
 
-def previous_rows(nodes: Table, episodes: Mask) -> Rows:
-    """The row just previous each row in its session or document, by time and then ``seq``; -1 for none."""
-    previous = np.full(len(nodes), -1, np.intp)
-    sessions, documents, speakers = nodes["sessions"], nodes["documents"], nodes["speakers"]
-    is_loose = (sessions < 0) & (documents < 0)
-    in_stream = episodes & ~(is_loose & (speakers < 0))
+@dataclass(frozen=True, slots=True)
+class PreviousLengths:
+    """The previous row of each row of a graph, and the number of terms of each row and its previous row together."""
+
+    previous_rows: Rows
+    lengths: NDArray[np.int32]
+
+
+def turn_order(nodes: Table, episodes: Mask, known: TurnOrder | None) -> TurnOrder:
+    """The order of the rows of each session or document, by time and then ``seq``.
+
+    ``known`` is that of an earlier graph of the same line; only sessions and documents with new rows are ordered again.
+    """
+    start = 0 if known is None else len(known.previous)
+    streams, is_loose = _streams(nodes)
+    in_stream = episodes & ~(is_loose & (nodes["speakers"] < 0))
+    if known is not None:
+        in_stream &= np.isin(streams, np.unique(streams[start:][in_stream[start:]]))
     rows = np.flatnonzero(in_stream)
-    stream = np.where(sessions >= 0, 2 * sessions.astype(np.int64), np.where(documents >= 0, 2 * documents + 1, -1))
     happened = nodes["happened"]
-    order = rows[np.lexsort((rows, happened[rows], stream[rows]))]
+    order = rows[np.lexsort((rows, happened[rows], streams[rows]))]
     earlier, later = order[:-1], order[1:]
-    is_adjacent = stream[earlier] == stream[later]
+    is_adjacent = streams[earlier] == streams[later]
     is_adjacent &= ~is_loose[later] | (happened[later] - happened[earlier] <= SESSION_GAP)
+    previous, following = np.full(len(nodes), -1, np.intp), np.full(len(nodes), -1, np.intp)
+    if known is not None:
+        previous[:start], following[:start] = known.previous, known.following
+        previous[rows] = following[rows] = -1
     previous[later[is_adjacent]] = earlier[is_adjacent]
-    return previous
+    following[earlier[is_adjacent]] = later[is_adjacent]
+    return TurnOrder(previous, following)
+
+
+def _streams(nodes: Table) -> tuple[NDArray[np.int64], Mask]:
+    """The number of the session or document of each row, -1 for none; and which rows have none."""
+    sessions, documents = nodes["sessions"].astype(np.int64), nodes["documents"].astype(np.int64)
+    is_loose = (sessions < 0) & (documents < 0)
+    return np.where(sessions >= 0, 2 * sessions, np.where(documents >= 0, 2 * documents + 1, -1)), is_loose
+
+
+def changed_rows(previous: Rows, known: Rows) -> Rows:
+    """The rows that are new, or have another previous row than in an earlier graph of the same line, ascending."""
+    start = len(known)
+    return np.concatenate([np.flatnonzero(previous[:start] != known), np.arange(start, len(previous))])
 
 
 def vector_positions(rows: Rows, count: int) -> Rows:
@@ -60,15 +98,29 @@ def previous_cosines(previous: Rows, vectors: TextVectors, known: PreviousCosine
 
     ``known`` are those of an earlier graph of the same line, of which only rows with another previous row change.
     """
-    cosines, changed = np.zeros(len(previous), np.float32), previous >= 0
+    cosines, rows = np.zeros(len(previous), np.float32), np.arange(len(previous))
     if known is not None:
-        start = len(known.previous_rows)
-        cosines[:start] = known.cosines
-        changed[:start] &= known.previous_rows != previous[:start]
-        cosines[:start][previous[:start] < 0] = 0
-    rows = np.flatnonzero(changed)
+        cosines[: len(known.cosines)] = known.cosines
+        rows = changed_rows(previous, known.previous_rows)
+        cosines[rows] = 0
+    rows = rows[previous[rows] >= 0]
     current, before = vectors.positions[rows], vectors.positions[previous[rows]]
     has_both = (current >= 0) & (before >= 0)
-    cosines[rows] = 0
     cosines[rows[has_both]] = np.einsum("ij,ij->i", vectors.values[current[has_both]], vectors.values[before[has_both]])
     return cosines
+
+
+def lengths_with_previous(
+    lengths: NDArray[np.int32], previous: Rows, known: PreviousLengths | None
+) -> NDArray[np.int32]:
+    """The number of terms of each row and its previous row together.
+
+    ``known`` are those of an earlier graph of the same line, of which only rows with another previous row change.
+    """
+    totals, rows = lengths.copy(), np.arange(len(previous))
+    if known is not None:
+        totals[: len(known.lengths)] = known.lengths
+        rows = changed_rows(previous, known.previous_rows)
+    before = previous[rows]
+    totals[rows] = lengths[rows] + np.where(before >= 0, lengths[before], 0)
+    return totals

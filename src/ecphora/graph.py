@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from . import derived_columns
 from .columns import Column, InvertedIndex, Table, Values, Vocabulary
-from .derived_columns import PreviousCosines, TextVectors
+from .derived_columns import PreviousCosines, PreviousLengths, TextVectors, TurnOrder
 from .media_spaces import MediaSpaces, no_media
 from .model import (
     ACCESS_KIND_CODES,
@@ -168,20 +168,23 @@ class Graph:
     # ---- derived columns: inherited from the previous graph as far as they are still valid
 
     @cached_property
-    def previous_rows(self) -> Rows:
-        """The row just previous each row in its session or document, by time and then ``seq``; -1 for none.
+    def turn_order(self) -> TurnOrder:
+        """The rows before and after each row in its session or document, by time and then ``seq``.
 
         Derived, not stored, so that turns may be backfilled in any order.
         """
-        return derived_columns.previous_rows(self.nodes, self.episodes)
+        known = None if self._parent is None else self._parent.turn_order
+        return derived_columns.turn_order(self.nodes, self.episodes, known)
 
-    @cached_property
+    @property
+    def previous_rows(self) -> Rows:
+        """The row just previous each row in its session or document, -1 for none."""
+        return self.turn_order.previous
+
+    @property
     def next_rows(self) -> Rows:
         """The row just following each row, -1 for none."""
-        following = self.no_rows()
-        rows = np.flatnonzero(self.previous_rows >= 0)
-        following[self.previous_rows[rows]] = rows
-        return following
+        return self.turn_order.following
 
     @cached_property
     def vector_positions(self) -> Rows:
@@ -221,8 +224,8 @@ class Graph:
     @cached_property
     def lengths_with_previous(self) -> tuple[NDArray[np.int32], float]:
         """The number of terms of each row and its previous row together, and the mean over episodes, at least 1."""
-        lengths, previous = self.nodes["lengths"], self.previous_rows
-        totals = lengths + np.where(previous >= 0, lengths[previous], 0)
+        known = None if self._parent is None else self._parent.lengths
+        totals = derived_columns.lengths_with_previous(self.nodes["lengths"], self.previous_rows, known)
         episode_totals = totals[self.episodes]
         return totals, max(1.0, float(episode_totals.mean())) if len(episode_totals) else 1.0
 
@@ -301,7 +304,8 @@ class Graph:
         """Return a value derived from this graph, computed once; ``compute`` gets an earlier graph's value, if any.
 
         An earlier value may be extended only as far as it depends on what grows by appending: nodes, terms, vectors,
-        edges and accesses. ``previous_rows`` and ends of validity change in the middle. Forgetting and re-embedding
+        edges and accesses. ``previous_rows`` (see ``derived_columns.changed_rows``) and ends of validity change in the
+        middle. Forgetting and re-embedding
         begin a new line. A value that depends on accesses must set ``depends_on_log``: it is computed again when some
         were logged, and begins a new line when some have expired.
         """
@@ -349,19 +353,31 @@ class Graph:
             derivations=self._derivations if has_same_nodes else dict(self._derivations),
             log_derivations=dict(self._log_derivations),
             has_same_nodes=has_same_nodes,
-            previous_cosines=self._computed_cosines("previous_cosine"),
-            english_previous_cosines=self._computed_cosines("english_previous_cosine"),
+            turn_order=self._known_turn_order(),
+            lengths=self._known_lengths(),
+            previous_cosines=self._known_cosines("previous_cosine"),
+            english_previous_cosines=self._known_cosines("english_previous_cosine"),
         )
 
-    def _computed_cosines(self, name: str) -> PreviousCosines | None:
+    def _known_turn_order(self) -> TurnOrder | None:
+        """The order of turns, if it was computed, or that of an earlier graph."""
+        found: TurnOrder | None = self.__dict__.get("turn_order")
+        return found or (self._parent.turn_order if self._parent is not None else None)
+
+    def _known_lengths(self) -> PreviousLengths | None:
+        """The lengths with previous rows, if they were computed."""
+        found: tuple[NDArray[np.int32], float] | None = self.__dict__.get("lengths_with_previous")
+        return None if found is None else PreviousLengths(self.previous_rows, found[0])
+
+    def _known_cosines(self, name: str) -> PreviousCosines | None:
         """A column of cosines with previous rows, if it was computed."""
         cosines: Scores | None = self.__dict__.get(name)
         return None if cosines is None else PreviousCosines(self.previous_rows, cosines)
 
 
 NODE_ONLY_PROPERTIES = (
-    "episodes", "episode_count", "previous_rows", "next_rows", "vector_positions", "previous_cosine",
-    "english_vector_positions", "english_previous_cosine", "mean_length", "lengths_with_previous",
+    "episodes", "episode_count", "turn_order", "vector_positions", "previous_cosine", "english_vector_positions",
+    "english_previous_cosine", "mean_length", "lengths_with_previous",
 )  # fmt: skip
 """Derived columns that depend on nodes and vectors only."""
 
@@ -378,6 +394,8 @@ class _InheritedColumns:
     derivations: dict[Hashable, CachedDerivation[Any]]
     log_derivations: dict[Hashable, CachedDerivation[Any]]
     has_same_nodes: bool
+    turn_order: TurnOrder | None
+    lengths: PreviousLengths | None
     previous_cosines: PreviousCosines | None
     english_previous_cosines: PreviousCosines | None
 

@@ -79,6 +79,17 @@ def test_turns_of_several_speakers_that_follow_each_other_are_a_conversation() -
     assert mixed[1] is Genre.STATEMENT
 
 
+def test_genres_of_a_grown_graph_are_those_of_a_new_one() -> None:
+    turns = (("Ana", "s"), ("Ana", "s"), ("Cleo", "t"), ("Ben", None), ("Ben", "s"), ("Ana", None), ("Cleo", "t"))
+    graph, found = Graph(), []
+    for n, (speaker, session) in enumerate(turns):
+        node = sample_node(f"t{n}", f"Turn {n}.", speaker=speaker, session=session, minutes=n, seq=n + 1)
+        graph = apply_batch(graph, sample_batch(node, revision=n + 1))
+        found.append([Genre(one) for one in genres(graph, np.arange(len(graph))).tolist()])
+    assert found == [genres_of(*turns[: n + 1]) for n in range(len(turns))]
+    assert found[3] != found[4][:4]  # Ben makes a conversation of it
+
+
 def test_turns_without_a_session_are_a_conversation_if_they_follow_each_other() -> None:
     loose = [("Ana", None), ("Ben", None), ("Ana", None)]
     assert genres_of(*loose) == [Genre.UTTERANCE] * 3

@@ -13,6 +13,7 @@ from ..retrieval.term_coverage import TermCoverage
 from ..retrieval.word_counts import word_counts
 from .candidate_pool import CandidatePool
 from .features import compute_features
+from .session_counts import session_counts
 
 LONG_TURN_WORDS = 60
 """The words of a turn, on average over a session and without stop words, from which its turns are long."""
@@ -95,9 +96,10 @@ def genres(graph: Graph, rows: Rows) -> Rows:
     """The genre of each row as a :class:`Genre`."""
     nodes = graph.nodes
     has_time = nodes["happened"][rows] != nodes["recorded"][rows]  # without a given time, ``happened`` is ``recorded``
-    sessions = nodes["sessions"][rows]
-    has_long_turns = graph.derive("sessions with long turns", _sessions_with_long_turns)[sessions]
-    is_conversation = graph.derive("conversations", _conversations)[sessions]
+    counts, sessions = session_counts(graph), nodes["sessions"][rows] + 1
+    has_long_turns = counts.words[sessions] >= LONG_TURN_WORDS * np.maximum(counts.turns[sessions], 1)
+    follow = 2 * counts.following[sessions] >= counts.chunks[sessions]
+    is_conversation = (counts.speaker_counts[sessions] >= 2) & follow
     is_passage = ~has_time & graph.derive("titled memories", _has_title)[rows]
     spoken = np.where(has_long_turns, Genre.LONG_TURN, np.where(is_conversation, Genre.UTTERANCE, Genre.STATEMENT))
     is_long = word_counts(graph)[rows] >= LONG_TURN_WORDS
@@ -116,35 +118,6 @@ def _has_title(graph: Graph, _: object) -> Mask:
     """Whether each row is about an entity: its title."""
     found = graph.zeros() > 0
     found[graph.edges["src"][graph.edges_of_link(Link.ABOUT)]] = True
-    return found
-
-
-def _sessions_with_long_turns(graph: Graph, _: object) -> Mask:
-    """Whether the turns of each session are long on average; the last entry is for turns without a session, -1."""
-    nodes = graph.nodes
-    rows = np.flatnonzero(graph.episodes & (nodes["speakers"] >= 0))
-    size = len(graph.sessions.names) + 1
-    sessions = nodes["sessions"][rows] % size  # -1 becomes the last
-    turn_counts = np.bincount(sessions, nodes["positions"][rows] == 0, size)  # a turn may have several chunks
-    words = np.bincount(sessions, word_counts(graph)[rows], size)
-    found: Mask = words >= LONG_TURN_WORDS * np.maximum(turn_counts, 1)
-    return found
-
-
-def _conversations(graph: Graph, _: object) -> Mask:
-    """Whether at least two speak in each session, and at least half of its turns follow another.
-
-    The last entry is for turns without a session, -1.
-    """
-    nodes = graph.nodes
-    rows = np.flatnonzero(graph.episodes & (nodes["speakers"] >= 0))
-    size = len(graph.sessions.names) + 1
-    sessions = nodes["sessions"][rows] % size  # -1 becomes the last
-    pairs = np.unique(np.stack([sessions, nodes["speakers"][rows]]), axis=1)
-    speaker_counts = np.bincount(pairs[0], minlength=size)
-    turn_counts = np.bincount(sessions, minlength=size)
-    following_counts = np.bincount(sessions, graph.previous_rows[rows] >= 0, size)
-    found: Mask = (speaker_counts >= 2) & (2 * following_counts >= turn_counts)
     return found
 
 

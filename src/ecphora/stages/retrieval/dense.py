@@ -1,12 +1,13 @@
 """Dense retrieval: cosines with the query's vector, of each row alone and with its previous turn, and their scale."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from ...derived_columns import TextVectors
-from ...graph import Graph
+from ...derived_columns import TextVectors, changed_rows
+from ...graph import CachedDerivation, Graph
 from ...model import Mask, Query, Rows, Scores, Vector, Vectors
 
 PREVIOUS_TURN_WEIGHT = 0.4
@@ -84,13 +85,34 @@ def with_previous_turn(
     second vector is stored, and a turn that is backfilled later changes the context of the turn after it.
     """
     key, compute = ("context lengths", weight, use_english), partial(_context_lengths, weight, use_english)
-    has_previous, lengths = graph.derive(key, compute)
-    return np.where(has_previous, (scores + weight * scores[graph.previous_rows]) / lengths, scores)
+    context = graph.derive(key, compute)
+    with_previous = (scores + weight * scores[graph.previous_rows]) / context.lengths
+    return np.where(context.has_previous, with_previous, scores)
 
 
-def _context_lengths(weight: float, use_english: bool, graph: Graph, _before: object) -> tuple[Mask, Scores]:
-    """Which rows have a vector, and one before them; and the length of each row's vector with the one before it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _ContextLengths:
+    """Which rows have a vector, and one before them; and the length of each row's vector with the one before it.
+
+    ``previous_rows`` are those of the graph.
+    """
+
+    has_previous: Mask
+    lengths: Scores
+    previous_rows: Rows
+
+
+def _context_lengths(
+    weight: float, use_english: bool, graph: Graph, known: CachedDerivation[_ContextLengths] | None
+) -> _ContextLengths:
     previous, positions = graph.previous_rows, graph.text_vectors(use_english=use_english).positions
-    has_previous = (previous >= 0) & (positions >= 0) & (positions[previous] >= 0)
     cosine = graph.english_previous_cosine if use_english else graph.previous_cosine
-    return has_previous, np.sqrt(1 + weight * weight + 2 * weight * cosine)
+    has_previous, lengths, rows = np.zeros(len(graph), np.bool_), graph.zeros(), np.arange(len(graph))
+    if known is not None:
+        start = known.node_count
+        has_previous[:start], lengths[:start] = known.value.has_previous, known.value.lengths
+        rows = changed_rows(previous, known.value.previous_rows)
+    before = previous[rows]
+    has_previous[rows] = (before >= 0) & (positions[rows] >= 0) & (positions[before] >= 0)
+    lengths[rows] = np.sqrt(1 + weight * weight + 2 * weight * cosine[rows])
+    return _ContextLengths(has_previous, lengths, previous)
