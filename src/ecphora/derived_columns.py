@@ -52,6 +52,7 @@ def turn_order(nodes: Table, episodes: Mask, known: TurnOrder | None) -> TurnOrd
     """The order of the rows of each session or document, by time and then ``seq``.
 
     ``known`` is that of an earlier graph of the same line; only sessions and documents with new rows are ordered again.
+    A row that has a neighbor there keeps one, since a new row only comes between.
     """
     start = 0 if known is None else len(known.previous)
     streams, is_loose = _streams(nodes)
@@ -67,7 +68,6 @@ def turn_order(nodes: Table, episodes: Mask, known: TurnOrder | None) -> TurnOrd
     previous, following = np.full(len(nodes), -1, np.intp), np.full(len(nodes), -1, np.intp)
     if known is not None:
         previous[:start], following[:start] = known.previous, known.following
-        previous[rows] = following[rows] = -1
     previous[later[is_adjacent]] = earlier[is_adjacent]
     following[earlier[is_adjacent]] = later[is_adjacent]
     return TurnOrder(previous, following)

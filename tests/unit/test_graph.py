@@ -118,10 +118,11 @@ def test_previous_rows_equal_a_plain_search(drawn_turns: list[tuple[str | None, 
 
 
 def test_previous_cosine_is_that_of_the_previous_turn() -> None:
-    texts = ["river boat", "boat", "school"]
+    texts = ["river boat", "boat", "school by the river"]
     nodes = [sample_node(text, minutes=place, session="s") for place, text in enumerate(texts)]
     graph = graph_of(*nodes)
     a, b, c = map(sample_vector, texts)
+    assert a @ c > 0.1  # the last turn stands before none
     assert graph.previous_cosine == pytest.approx([0, a @ b, b @ c], abs=1e-6)
     without_vector = apply_batch(Graph(), replace(sample_batch(*nodes, without_vectors=["boat"]), revision=1))
     assert without_vector.previous_cosine.tolist() == [0, 0, 0]

@@ -2,17 +2,18 @@
 # ruff: noqa: S101, PLC0415  # these are tests; Hypothesis is imported by those that need it, so that the rest does not
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..graph import Graph
 from ..graph_updates import apply_batch
 from ..model import ACCESS_KINDS, AccessKind, Edge, Kind, Link, Mark, NodeId, Tombstone, ValidityEnd, WriteBatch
 from ..stages.eisa import chronology
-from ..stages.fused import decay
+from ..stages.fused import decay, session_counts
 from ..stages.retrieval import dense, entity_vectors, importance
 from .samples import (
     NOON,
@@ -82,6 +83,8 @@ def _assert_derived_columns(graph: Graph) -> None:
         assert marked(graph).tolist() == marked(fresh).tolist()
     settings, now = importance.ImportanceDecay(), NOON.timestamp() + 1e6
     assert importance.importance(graph, settings, now).tolist() == importance.importance(fresh, settings, now).tolist()
+    for grown_values, fresh_values in zip(_turn_columns(graph), _turn_columns(fresh), strict=True):
+        assert grown_values.tolist() == fresh_values.tolist()
     assert len(graph.previous_cosine) == len(graph.english_previous_cosine) == len(graph)
     for use_english in (False, True):
         grown_scores, fresh_scores = (
@@ -93,6 +96,11 @@ def _assert_derived_columns(graph: Graph) -> None:
         rows = np.array([row])
         assert np.array_equal(graph.edges_from(rows)[0], np.flatnonzero(graph.edges["src"] == row))
         assert np.array_equal(graph.edges_to(rows)[0], np.flatnonzero(graph.edges["dst"] == row))
+
+
+def _turn_columns(graph: Graph) -> list[NDArray[Any]]:
+    counts = session_counts.session_counts(graph)
+    return [graph.previous_rows, graph.next_rows, graph.lengths_with_previous[0], *astuple(counts)]
 
 
 def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # many rules, each simple
