@@ -1,14 +1,13 @@
 """Bands of evidence and confidence."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
 from ecphora import EvidenceBands
 from ecphora.errors import InvalidInput
-from ecphora.model import Evidence, Interval
+from ecphora.model import Evidence
 from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel, answerability_features
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import FeatureMatrix, build_feature_matrix
@@ -105,39 +104,13 @@ def test_confidence_depends_on_the_readings() -> None:
     assert reading_values() == [0.0, 0.0, 0.0, 0.0]
 
 
-def values_of_first(*, asks_only_time: bool = False, **features: float) -> dict[str, float]:
-    """What the confidence depends on, if the first hit has these features, each of which gives it 2 log-odds."""
-    matrix, ranked_pool = read_matrix()
-    first = np.arange(len(matrix)) == 0
-    columns = {name.replace("_", " "): (value * first).astype(np.float32) for name, value in features.items()}
-    matrix = replace(matrix, features={**matrix.features, **columns}, asks_only_time=asks_only_time)
-    ranked_pool = replace(ranked_pool, contributions={name: 2 * column for name, column in columns.items()})
-    return dict(zip(ANSWERABILITY_FEATURES, answerability_features(matrix, ranked_pool).tolist(), strict=True))
-
-
-def test_confidence_knows_what_the_first_hit_owes_to_its_time() -> None:
-    assert values_of_first(day_match=1, date_match=0.5, similarity=1)["time in top"] == 3
-    assert values_of_first(asks_only_time=True, day_match=1)["time in top"] == 0
-    assert values_of_first(similarity=1)["time in top"] == 0
-
-
 def test_confidence_knows_whether_the_first_hit_has_the_asked_identifier() -> None:
-    assert values_of_first(identifier_match=1)["identifier of top"] == 1
-    assert values_of_first()["identifier of top"] == 0
-
-
-@pytest.mark.parametrize(
-    ("question", "has_date", "asks_only_time"),
-    [
-        ("What did I do on 12 July?", True, True),
-        ("What did I eat on 12 July?", True, False),
-        ("What did I do?", False, False),
-    ],
-)
-def test_question_for_a_time_alone_is_told(question: str, *, has_date: bool, asks_only_time: bool) -> None:
-    times = (Interval(datetime(2026, 7, 12, tzinfo=UTC), datetime(2026, 7, 13, tzinfo=UTC)),) if has_date else ()
-    matrix = build_feature_matrix(build_pool(sample_graph(), replace(sample_query(question), time_ranges=times)))
-    assert (matrix.has_query_date, matrix.asks_only_time) == (has_date, asks_only_time)
+    matrix, ranked_pool = read_matrix()
+    for match in (1.0, 0.0):
+        column = np.where(np.arange(len(matrix)) == 0, match, 0.5).astype(np.float32)
+        held = replace(matrix, features={**matrix.features, "identifier match": column})
+        values = dict(zip(ANSWERABILITY_FEATURES, answerability_features(held, ranked_pool).tolist(), strict=True))
+        assert values["identifier of top"] == match
 
 
 def test_first_hit_that_was_not_read_counts_as_the_worst() -> None:

@@ -49,7 +49,6 @@ def pool(
         bm25=zeros,
         term_coverage=TermCoverage(np.ones(2), np.array([True, True]), own, own),
         has_query_date=False,
-        asks_only_time=False,
         has_unknown_entity=False,
         readings=np.full(size, np.nan, np.float32) if readings is None else np.array(readings, np.float32),
     )

@@ -22,8 +22,6 @@ MARGIN_RANK = 10
 """The rank, from 1, of the score that the best is compared with."""
 SPEAKER_FEATURES = ("named speaker", "other speaker", "one of named speakers")
 """The ranker features that depend on the speaker."""
-TIME_FEATURES = ("date match", "rare date match", "day match", "year match")
-"""The ranker features of the time asked about."""
 ANSWERABILITY_FEATURES = (
     "top log-odds",
     "log sum of probabilities",
@@ -50,7 +48,6 @@ ANSWERABILITY_FEATURES = (
     "second best reading",
     "role agreement of top",
     "identifier of top",
-    "time in top",
 )
 """The names of the values of :func:`answerability_features`, in order."""
 
@@ -110,7 +107,6 @@ def answerability_features(matrix: FeatureMatrix, ranked_pool: RankedPool) -> Sc
             *_reading_values(matrix, int(top[0])),
             matrix.features.get(ROLE_AGREEMENT, np.zeros(len(matrix)))[top[0]],
             matrix.features["identifier match"][top[0]],
-            _time_in_top(matrix, ranked_pool, int(top[0])),
         ],
         np.float32,
     )
@@ -126,17 +122,6 @@ def _speaker_margin(matrix: FeatureMatrix, ranked_pool: RankedPool) -> tuple[flo
     )
     lowest = float(log_odds.min())
     return 1.0, float(log_odds[is_theirs].max(initial=lowest) - log_odds[is_other].max(initial=lowest))
-
-
-def _time_in_top(matrix: FeatureMatrix, ranked_pool: RankedPool, top: int) -> float:
-    """What the first hit owes to its time, in log-odds, if the question asks for more than a time, else 0.
-
-    Whatever was told then answers "What did I tell you on 12 July?", but not "What did I eat on 12 July?".
-    """
-    if matrix.asks_only_time:
-        return 0.0
-    found = (ranked_pool.contributions[name] for name in TIME_FEATURES if name in ranked_pool.contributions)
-    return float(sum(contribution[top] for contribution in found))
 
 
 def _reading_values(matrix: FeatureMatrix, top: int) -> tuple[float, float, float, float]:

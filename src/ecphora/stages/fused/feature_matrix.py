@@ -7,7 +7,6 @@ from enum import IntEnum
 import numpy as np
 
 from ...graph import Graph
-from ...language.asked_time import rest_of_question
 from ...model import Link, Mask, Rows, Scores
 from ..retrieval.term_coverage import TermCoverage
 from ..retrieval.word_counts import word_counts
@@ -48,8 +47,7 @@ class FeatureMatrix:
     ``term_coverage`` says which query terms each row contains. ``readings`` are the log-odds of a reader, NaN for a row
     that was not read. They are the lowest there are for a row that states nothing that could answer, whatever the
     reader says: it is about others, no fact, or over (``statement_features.may_answer``). ``has_query_date`` is True if
-    the query names a time, ``asks_only_time`` if it asks for nothing else, ``has_unknown_entity`` if it names an entity
-    that no memory mentions.
+    the query names a time, ``has_unknown_entity`` if it names an entity that no memory mentions.
     """
 
     rows: Rows
@@ -60,7 +58,6 @@ class FeatureMatrix:
     bm25: Scores
     term_coverage: TermCoverage
     has_query_date: bool
-    asks_only_time: bool
     has_unknown_entity: bool
     readings: Scores
 
@@ -86,7 +83,6 @@ def build_feature_matrix(pool: CandidatePool) -> FeatureMatrix:
         bm25=pool.first_stage.bm25.scores[rows],
         term_coverage=pool.term_coverage,
         has_query_date=bool(query.time_ranges),
-        asks_only_time=bool(query.time_ranges) and not rest_of_question(query.text),
         has_unknown_entity=len(graph.rows(query.entity_ids)) < len(query.entity_ids),
         readings=np.full(len(rows), np.nan, np.float32),
     )
