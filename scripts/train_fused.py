@@ -11,14 +11,12 @@ The sets of the package: see docs/fused.md.
 # ruff: noqa: INP001, T201  # a script that prints
 
 import argparse
-import json
 import pickle
 import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +92,7 @@ def main() -> None:
         }
         if options.confidence:
             provenance["command"] = "scripts/train_fused.py --confidence"
-            provenance = {**packaged_provenance(), "confidence": provenance}
+            provenance = {**weights.load_fused_provenance(), "confidence": provenance}
         options.out.write_text(format_fused_model(model, provenance), encoding="utf-8")
 
 
@@ -214,13 +212,6 @@ def packaged_ranker(*, except_for: Genre | None = None) -> Ranker:
     if except_for is not None:
         models[except_for] = UNTRAINED.ranker.models[except_for]
     return Ranker(*models)
-
-
-def packaged_provenance() -> dict[str, Json]:
-    """How the weights of the package were made."""
-    content = json.loads(files("ecphora.weights").joinpath("fused.json").read_text(encoding="utf-8"))
-    provenance: dict[str, Json] = content["provenance"]
-    return provenance
 
 
 def without_reading(matrix: FeatureMatrix) -> FeatureMatrix:
