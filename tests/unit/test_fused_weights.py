@@ -78,9 +78,10 @@ def test_weights_of_the_package_are_of_features_that_exist() -> None:
         assert all(weight <= 0 for name, weight in linear_model.weights.items() if name in NEGATIVE_FEATURES)
         positive = linear_model.weights.keys() - NEGATIVE_FEATURES - UNSIGNED_FEATURES
         assert all(linear_model.weights[name] >= 0 for name in positive)
-    assert {"locomo", "realtalk", "beam_100k", "memdaily"}.isdisjoint(
-        weights.load_fused_provenance().get("questions", ())
-    )
+    provenance = weights.load_fused_provenance()
+    for part in (provenance, provenance["confidence"]):
+        assert part["questions"]
+        assert {"locomo", "realtalk", "beam_100k", "memdaily"}.isdisjoint(part["questions"])
 
 
 def test_similarity_of_minilm_counts_as_english() -> None:
