@@ -1,11 +1,13 @@
-"""Columns of a graph that follow from others: the order of turns, and the vectors of rows with those before them."""
+"""Columns of a graph that follow from others: the order of turns, and values of rows with those before them."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Table
+from .columns import InvertedIndex, Table
 from .model import Mask, Rows, Scores, Vectors
 
 SESSION_GAP = 3600.0
@@ -46,6 +48,32 @@ class PreviousLengths:
 
     previous_rows: Rows
     lengths: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedColumns:
+    """The derived columns that an updated graph may take over from its parent.
+
+    With ``has_same_nodes``, both differ in the access log alone and share ``derivations``: a value that one derives
+    after the other was made is there for both.
+    """
+
+    indexes: dict[str, InvertedIndex]
+    derivations: dict[Hashable, Any]
+    log_derivations: dict[Hashable, Any]
+    has_same_nodes: bool
+    turn_order: TurnOrder | None
+    lengths: PreviousLengths | None
+    previous_cosines: PreviousCosines | None
+    english_previous_cosines: PreviousCosines | None
+
+    def without_log(self) -> "InheritedColumns":
+        """Return the columns that do not depend on the access log."""
+        return replace(
+            self,
+            indexes={name: index for name, index in self.indexes.items() if name != "accesses"},
+            log_derivations={},
+        )
 
 
 def turn_order(nodes: Table, episodes: Mask, known: TurnOrder | None) -> TurnOrder:

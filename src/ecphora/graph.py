@@ -5,7 +5,7 @@ Rows are numbered in order of ``seq``. An updated graph and a reloaded one are e
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from . import derived_columns
 from .columns import Column, InvertedIndex, Table, Values, Vocabulary
-from .derived_columns import PreviousCosines, PreviousLengths, TextVectors, TurnOrder
+from .derived_columns import InheritedColumns, PreviousCosines, PreviousLengths, TextVectors, TurnOrder
 from .media_spaces import MediaSpaces, no_media
 from .model import (
     ACCESS_KIND_CODES,
@@ -116,7 +116,7 @@ class Graph:
     cursors: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     retention: LogRetention = FULL_LOG
     _row_by_id: dict[NodeId, int] = field(default_factory=dict, repr=False)
-    _parent: "_InheritedColumns | None" = field(default=None, repr=False)
+    _parent: InheritedColumns | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -347,8 +347,8 @@ class Graph:
         is_selected = self.has_link(*links, edges=edges)
         return edges[is_selected], index[is_selected]
 
-    def _columns_to_inherit(self, *, has_same_nodes: bool) -> "_InheritedColumns":
-        return _InheritedColumns(
+    def _columns_to_inherit(self, *, has_same_nodes: bool) -> InheritedColumns:
+        return InheritedColumns(
             indexes=dict(self._indexes),
             derivations=self._derivations if has_same_nodes else dict(self._derivations),
             log_derivations=dict(self._log_derivations),
@@ -380,32 +380,6 @@ NODE_ONLY_PROPERTIES = (
     "english_previous_cosine", "mean_length", "lengths_with_previous",
 )  # fmt: skip
 """Derived columns that depend on nodes and vectors only."""
-
-
-@dataclass(frozen=True, slots=True)
-class _InheritedColumns:
-    """The derived columns that an updated graph may take over from its parent.
-
-    With ``has_same_nodes``, both differ in the access log alone and share ``derivations``: a value that one derives
-    after the other was made is there for both.
-    """
-
-    indexes: dict[str, InvertedIndex]
-    derivations: dict[Hashable, CachedDerivation[Any]]
-    log_derivations: dict[Hashable, CachedDerivation[Any]]
-    has_same_nodes: bool
-    turn_order: TurnOrder | None
-    lengths: PreviousLengths | None
-    previous_cosines: PreviousCosines | None
-    english_previous_cosines: PreviousCosines | None
-
-    def without_log(self) -> "_InheritedColumns":
-        """Return the columns that do not depend on the access log."""
-        return replace(
-            self,
-            indexes={name: index for name, index in self.indexes.items() if name != "accesses"},
-            log_derivations={},
-        )
 
 
 def _is_one_of(values: Values, codes: Sequence[int]) -> Mask:
