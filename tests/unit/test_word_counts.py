@@ -7,11 +7,12 @@ import pytest
 
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
-from ecphora.language.terms import hash_terms
+from ecphora.language.terms import extract_terms, hash_terms
 from ecphora.stages.retrieval.word_counts import (
     CHARACTERS_PER_WORD,
     is_character,
     is_mostly_characters,
+    question_word_count,
     word_counts,
 )
 from ecphora.testing import sample_batch, sample_node
@@ -32,6 +33,14 @@ def test_characters_of_an_unspaced_text_count_a_fifth_of_a_word() -> None:
     assert CHARACTERS_PER_WORD == 5
     assert unspaced > 5
     assert word_counts(graph) == pytest.approx([spaced, unspaced / 5])
+
+
+def test_words_of_a_question_are_counted_alike_in_all_scripts() -> None:
+    spaced, unspaced = ("river boat school", "昨日友達と公園で遊びました")
+    assert question_word_count(hash_terms(extract_terms(spaced))) == 3
+    terms = hash_terms(list(dict.fromkeys(extract_terms(unspaced))))
+    assert question_word_count(terms) == len(terms) / 5
+    assert question_word_count(hash_terms([])) == 0
 
 
 @pytest.mark.medium

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...graph import CachedDerivation, Graph
 from ...language.question import is_question
 from ...model import Kind, Link, Mask, Query
-from ..retrieval.word_counts import CHARACTERS_PER_WORD, is_character, is_mostly_characters
+from ..retrieval.word_counts import CHARACTERS_PER_WORD, is_character, is_mostly_characters, is_unspaced
 
 FEATURES = ("is question", "is utterance", "log term count", "has title", "mentions time")
 """The features besides the vector: ends with a question, has a speaker or a session, log(1 + distinct terms) where it
@@ -81,13 +81,13 @@ def query_probability(query: Query, classifier: NecessityClassifier) -> float:
 def query_features(query: Query) -> Floats32:
     """The features of a cue, shape ``(1, len(FEATURES))``, as if it were stored without speaker, session and title."""
     terms = np.unique(query.term_hashes)
-    length = _log_length(np.array([len(terms)]), np.array([_is_unspaced(terms)]))[0]
+    length = _log_length(np.array([len(terms)]), np.array([is_unspaced(terms)]))[0]
     return np.array([[is_question(query.text), False, length, False, bool(query.time_ranges)]], np.float32)
 
 
 def is_vector_usable(query: Query) -> bool:
     """Whether the vector of a cue may be used."""
-    return query.embedder_coverage >= MIN_EMBEDDER_COVERAGE and not _is_unspaced(np.unique(query.term_hashes))
+    return query.embedder_coverage >= MIN_EMBEDDER_COVERAGE and not is_unspaced(np.unique(query.term_hashes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +110,14 @@ def _extend_row_features(graph: Graph, cached: CachedDerivation[RowFeatures] | N
     first = int(np.searchsorted(graph.terms["rows"], start))  # rows come in ascending order, here and below
     rows, terms = graph.terms["rows"][first:] - start, graph.terms["hashes"][first:]
     count = np.bincount(rows, minlength=new_count)
-    is_unspaced = is_mostly_characters(np.bincount(rows[is_character(terms)], minlength=new_count), count)
+    has_no_spaces = is_mostly_characters(np.bincount(rows[is_character(terms)], minlength=new_count), count)
     mentions_time = np.zeros(new_count, np.bool_)
     mentions_time[graph.time_mentions["rows"][np.searchsorted(graph.time_mentions["rows"], start) :] - start] = True
-    length = np.where(is_utterance, 0, _log_length(count, is_unspaced))
+    length = np.where(is_utterance, 0, _log_length(count, has_no_spaces))
     new_features = np.stack(
         [nodes["is_question"][start:], is_utterance, length, np.zeros(new_count), mentions_time], axis=1
     ).astype(np.float32)
-    features, is_usable = new_features, ~is_unspaced
+    features, is_usable = new_features, ~has_no_spaces
     if cached is not None:
         features, is_usable = (
             np.concatenate([cached.value.features, new_features]),
@@ -128,12 +128,8 @@ def _extend_row_features(graph: Graph, cached: CachedDerivation[RowFeatures] | N
     return RowFeatures(features, is_usable)
 
 
-def _is_unspaced(term_hashes: NDArray[np.uint32]) -> bool:
-    return bool(is_mostly_characters(is_character(term_hashes).sum(keepdims=True), np.array([len(term_hashes)]))[0])
-
-
-def _log_length(word_counts: NDArray[np.int64], is_unspaced: Mask) -> Floats32:
-    return np.log1p(np.where(is_unspaced, word_counts / CHARACTERS_PER_WORD, word_counts)).astype(np.float32)
+def _log_length(word_counts: NDArray[np.int64], has_no_spaces: Mask) -> Floats32:
+    return np.log1p(np.where(has_no_spaces, word_counts / CHARACTERS_PER_WORD, word_counts)).astype(np.float32)
 
 
 def _classify_rows(graph: Graph, classifier: NecessityClassifier) -> Floats32:

@@ -96,6 +96,14 @@ class CandidatePool:
         """The first-stage score of each row of the pool."""
         return self.first_stage.combined[self.rows]
 
+    @property
+    def is_english(self) -> Mask:
+        """Which rows of the pool are compared with the question by English vectors: both are English."""
+        if self.first_stage.english_cosine is None:
+            return np.zeros(len(self.rows), np.bool_)
+        found: Mask = self.graph.english_vector_positions[self.rows] >= 0
+        return found
+
 
 def build_pool(graph: Graph, query: Query) -> CandidatePool:
     """Score every row, follow entities from the best, and gather the pool."""

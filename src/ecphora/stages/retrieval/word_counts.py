@@ -1,4 +1,4 @@
-"""The words of a memory, in scripts with spaces and without: a graph has the terms of a text, not the text.
+"""The words of a memory or a question, in scripts with spaces and without: both have the terms of a text, not the text.
 
 In a script without spaces, such as Chinese, each character and each pair of characters is a term.
 """
@@ -24,16 +24,27 @@ def word_counts(graph: Graph) -> NDArray[np.float32]:
     return graph.derive("word counts", _extend_word_counts)
 
 
+def question_word_count(term_hashes: NDArray[np.uint32]) -> float:
+    """How many different words a question has, stop words not counted, from its distinct terms."""
+    count = len(term_hashes)
+    return count / CHARACTERS_PER_WORD if is_unspaced(term_hashes) else float(count)
+
+
+def is_unspaced(term_hashes: NDArray[np.uint32]) -> bool:
+    """Whether a question of these distinct terms is written in a script without spaces."""
+    return bool(is_mostly_characters(is_character(term_hashes).sum(keepdims=True), np.array([len(term_hashes)]))[0])
+
+
 def _extend_word_counts(graph: Graph, cached: CachedDerivation[NDArray[np.float32]] | None) -> NDArray[np.float32]:
     start = 0 if cached is None else cached.node_count
     first = int(np.searchsorted(graph.terms["rows"], start))  # rows come in ascending order
     rows, hashes = graph.terms["rows"][first:] - start, graph.terms["hashes"][first:]
     new_count = len(graph) - start
-    is_unspaced = is_mostly_characters(
+    has_no_spaces = is_mostly_characters(
         np.bincount(rows[is_character(hashes)], minlength=new_count), np.bincount(rows, minlength=new_count)
     )
     lengths = graph.nodes["lengths"][start:]
-    counts = np.where(is_unspaced, lengths / CHARACTERS_PER_WORD, lengths).astype(np.float32)
+    counts = np.where(has_no_spaces, lengths / CHARACTERS_PER_WORD, lengths).astype(np.float32)
     return counts if cached is None else np.concatenate([cached.value, counts])
 
 

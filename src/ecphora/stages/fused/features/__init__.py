@@ -44,7 +44,7 @@ STATEMENT_GROUPS = (
 """The groups that rank statements. The turns beside a note say nothing of it, and what the words of a question and its
 best memories have in common says less than the similarity of vectors: with all groups, statements rank worse."""
 PLAIN_QUESTION, DIALOGUE = 24, 60
-"""The distinct terms of a question up to which all features count fully, and from which only similarity does: a whole
+"""The distinct words of a question up to which all features count fully, and from which only similarity does: a whole
 dialogue mentions its names and days in passing, and asks for none of them."""
 
 

@@ -6,13 +6,16 @@ scope's embedder. Two models are never added: of English texts the second says n
 
 import numpy as np
 
-from ....model import Mask, Scores
+from ....model import Scores
 from ...retrieval.fusion import NormalizedScores
+from ...retrieval.word_counts import question_word_count
 from ..candidate_pool import CandidatePool
 
 SHORT_QUESTION, LONG_QUESTION = 8, 60
-"""The distinct terms of a question up to which shared words do not count by themselves, and from which they count
+"""The distinct words of a question up to which shared words do not count by themselves, and from which they count
 fully: the vector of a whole dialogue says little, its rare words say much."""
+SIMILARITY = "similarity"
+"""The feature of rows that are not compared by English vectors."""
 LOWEST, HIGHEST = -3.0, 8.0
 """The range of the deviations: a single close text of many can have a hundred."""
 
@@ -23,10 +26,10 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
     ``English similarity`` is that of the English vectors, 0 for a row without one; ``similarity`` that of the scope's
     embedder, 0 for a row with an English similarity. BM25 stands in where the embedder does not read the question, and
     for a row without a vector. ``bm25 of long question`` is the z-score of BM25, times how long the question is, from
-    0 for ``SHORT_QUESTION`` terms to 1 for ``LONG_QUESTION``.
+    0 for ``SHORT_QUESTION`` words to 1 for ``LONG_QUESTION``.
     """
     first_stage, rows = pool.first_stage, pool.rows
-    is_english = _has_english_similarity(pool)
+    is_english = pool.is_english
     lexical = _deviations(first_stage.bm25, pool)
     covered = np.float32(pool.query.embedder_coverage) * (pool.graph.vector_positions[rows] >= 0)
     length = length_share(pool, SHORT_QUESTION, LONG_QUESTION)
@@ -36,7 +39,7 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
         (" with previous turn", first_stage.english_cosine_with_previous, first_stage.cosine_with_previous),
     ):
         other = covered * _deviations(scope, pool) + (1 - covered) * lexical
-        features[f"similarity{name}"] = np.where(is_english, 0, other)
+        features[f"{SIMILARITY}{name}"] = np.where(is_english, 0, other)
         features[f"English similarity{name}"] = (
             np.zeros(len(rows), np.float32) if english is None else np.where(is_english, _deviations(english, pool), 0)
         )
@@ -44,16 +47,8 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
 
 
 def length_share(pool: CandidatePool, shortest: int, longest: int) -> float:
-    """How long the question is, from 0 for ``shortest`` distinct terms to 1 for ``longest``."""
-    return float(np.clip((len(pool.term_coverage.idf) - shortest) / (longest - shortest), 0, 1))
-
-
-def _has_english_similarity(pool: CandidatePool) -> Mask:
-    """Which rows of the pool are compared with the question by English vectors."""
-    if pool.first_stage.english_cosine is None:
-        return np.zeros(len(pool.rows), np.bool_)
-    found: Mask = pool.graph.english_vector_positions[pool.rows] >= 0
-    return found
+    """How long the question is, from 0 for ``shortest`` distinct words to 1 for ``longest``."""
+    return float(np.clip((question_word_count(pool.query.term_hashes) - shortest) / (longest - shortest), 0, 1))
 
 
 def _deviations(scores: NormalizedScores, pool: CandidatePool) -> Scores:
