@@ -92,7 +92,9 @@ def main() -> None:
         }
         if options.confidence:
             provenance["command"] = "scripts/train_fused.py --confidence"
-            provenance = {**weights.load_fused_provenance(), "confidence": provenance}
+        if options.confidence or genre is not None:  # the other weights stay as they were trained
+            part_name = "confidence" if genre is None else genre.label
+            provenance = {**weights.load_fused_provenance(), part_name: provenance}
         options.out.write_text(format_fused_model(model, provenance), encoding="utf-8")
 
 
@@ -177,19 +179,20 @@ def with_all_features(matrix: FeatureMatrix) -> FeatureMatrix:
 
 
 def fit(examples: Sequence[FusedExample], genre: Genre | None = None) -> FusedModel:
-    """Train on questions as they were read, and the confidence also on them as if they had not been.
+    """Train on questions as they were read; passages, and the confidence, also as if they had not been.
 
-    With a genre, only its weights and the confidence; the other weights are those of the package.
+    The same weights choose what is read and rank what was. The other genres rank no better with both. With a genre,
+    only its weights and the confidence are trained; the other weights are those of the package.
     """
     prior = UNTRAINED if genre is None else FusedModel(packaged_ranker(except_for=genre), UNTRAINED.answerability)
-    model = with_least_weights(train(examples, prior, ridge=RIDGE, genre=genre))
+    learned = with_unread(examples) if genre is Genre.PASSAGE else examples
+    model = with_least_weights(train(learned, prior, ridge=RIDGE, genre=genre))
     return with_confidence(model.ranker, examples)
 
 
 def with_confidence(ranker: Ranker, examples: Sequence[FusedExample]) -> FusedModel:
     """A ranker with a confidence trained on questions as they were read, and as if they had not been."""
-    unread = [replace(one, matrix=without_reading(one.matrix)) for one in examples]
-    return FusedModel(ranker, train_answerability([*examples, *unread], ranker, UNTRAINED.answerability))
+    return FusedModel(ranker, train_answerability(with_unread(examples), ranker, UNTRAINED.answerability))
 
 
 def with_least_weights(model: FusedModel) -> FusedModel:
@@ -212,6 +215,11 @@ def packaged_ranker(*, except_for: Genre | None = None) -> Ranker:
     if except_for is not None:
         models[except_for] = UNTRAINED.ranker.models[except_for]
     return Ranker(*models)
+
+
+def with_unread(examples: Sequence[FusedExample]) -> list[FusedExample]:
+    """Questions as they were read, and as if they had not been."""
+    return [*examples, *(replace(one, matrix=without_reading(one.matrix)) for one in examples)]
 
 
 def without_reading(matrix: FeatureMatrix) -> FeatureMatrix:

@@ -6,12 +6,12 @@ from .clause import Clause
 from .language.statement_subject import subject_agreement
 from .ranking import Comparison
 from .stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, asked_end, time_order
-from .stages.fused.reading import READING, SECOND_READING
+from .stages.fused.reading import ANSWER_FEATURES
 from .stages.fused.statement_features import query_role_agreement
 
 
 def reading_clause(comparison: Comparison) -> Clause | None:
-    lead = sum(comparison.contribution_leads.get(name, 0.0) for name in (READING, SECOND_READING))
+    lead = sum(comparison.contribution_leads.get(name, 0.0) for name in ANSWER_FEATURES)
     return Clause("is likelier to answer, says the reader") if lead > 0 else None
 
 

@@ -22,7 +22,7 @@ from .language.terms import extract_terms, hash_terms, shared_terms
 from .model import Kind, MediaKind, Query
 from .ranking import Comparison
 from .stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
-from .stages.fused.reading import READING, SECOND_READING
+from .stages.fused.reading import ANSWER_FEATURES
 from .stages.fused.statement_features import ROLE_AGREEMENT, SUBJECT_AGREEMENT
 from .stages.retrieval import temporal, validity
 from .stages.retrieval.media_search import MEDIA
@@ -354,7 +354,7 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ),
     ((_supersession_clause,), ("current fact", "successor")),
     ((_feedback_clause,), ("similar question feedback",)),
-    ((reading_clause,), (READING, SECOND_READING)),
+    ((reading_clause,), ANSWER_FEATURES),
     ((role_clause,), (ROLE_AGREEMENT,)),
     ((subject_clause,), (SUBJECT_AGREEMENT,)),
     ((answer_time_clause,), (NEWER_ANSWER, OLDER_ANSWER)),

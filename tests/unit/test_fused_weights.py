@@ -18,7 +18,7 @@ from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES
 from ecphora.stages.fused.feature_matrix import Genre
 from ecphora.stages.fused.features import feature_names_by_group
 from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.fused.reading import READING_FEATURES
+from ecphora.stages.fused.reading import READING_FEATURES, READING_NOT_ENGLISH
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.strategies.fused import Fused
 from ecphora.testing import sample_graph, sample_query
@@ -79,7 +79,7 @@ def test_weights_of_the_package_are_of_features_that_exist() -> None:
         positive = linear_model.weights.keys() - NEGATIVE_FEATURES - UNSIGNED_FEATURES
         assert all(linear_model.weights[name] >= 0 for name in positive)
     provenance = weights.load_fused_provenance()
-    for part in (provenance, provenance["confidence"]):
+    for part in (provenance, provenance["passage"], provenance["confidence"]):
         assert part["questions"]
         assert {"locomo", "realtalk", "beam_100k", "memdaily"}.isdisjoint(part["questions"])
 
@@ -93,8 +93,10 @@ def test_similarity_of_minilm_counts_as_english() -> None:
         assert of_minilm.bias == model.bias
         for name in ("similarity", "similarity with previous turn"):
             assert of_minilm.weights[name] == model.weights.get(f"English {name}", 0.0)
-        rest = {name: weight for name, weight in of_minilm.weights.items() if name not in weights.SIMILARITIES}
-        assert rest == {name: weight for name, weight in model.weights.items() if name not in weights.SIMILARITIES}
+        assert of_minilm.weights[READING_NOT_ENGLISH] == 0
+        other = {*weights.SIMILARITIES, READING_NOT_ENGLISH}
+        rest = {name: weight for name, weight in of_minilm.weights.items() if name not in other}
+        assert rest == {name: weight for name, weight in model.weights.items() if name not in other}
 
 
 def test_fused_ranks_with_the_weights_for_the_query_embedder() -> None:

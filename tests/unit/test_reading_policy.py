@@ -7,6 +7,8 @@ from itertools import cycle
 import numpy as np
 import pytest
 
+from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.model import Mask, Rows, Scores
 from ecphora.ports import Passage
 from ecphora.stages.fused.candidate_pool import CandidatePool, build_pool
@@ -23,6 +25,7 @@ from ecphora.stages.fused.reading import (
     MAX_LOG_ODDS,
     READING,
     READING_FEATURES,
+    READING_NOT_ENGLISH,
     SECOND_READING,
     ReadingPolicy,
     unread_log_odds,
@@ -35,7 +38,7 @@ from ecphora.stages.fused.statement_features import (
     statement_features,
 )
 from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.testing import sample_graph, sample_query
+from ecphora.testing import sample_batch, sample_graph, sample_node, sample_query
 
 pytestmark = pytest.mark.medium
 
@@ -46,6 +49,7 @@ LINEAR = LinearModel(
     {
         GIVEN: 1.0,
         READING: 0.5,
+        READING_NOT_ENGLISH: 0.25,
         SECOND_READING: 2.0,
         **dict.fromkeys(STATEMENT_FEATURES, 0.25),
         ROLE_AGREEMENT: 1.5,
@@ -140,6 +144,56 @@ def test_long_question_is_read_only_if_reading_is_mandatory(
     matrix = matrix_of(pool, [5.0, 4.0])
     assert (read_with(NO_PREFERENCE, pool, matrix, reader) is not matrix) == is_read
     assert bool(reader.received_rows) == is_read
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(60, True), (70, False)])
+def test_question_of_many_characters_is_long_by_its_words(length: int, *, is_read: bool) -> None:
+    """Each ideograph and each pair of them is a term; 120 such terms are as long as 24 words."""
+    pool, reader = (
+        pool_of("".join(chr(0x4E00 + 7 * number) for number in range(length))),
+        GivenReader(is_mandatory=False),
+    )
+    assert len(pool.query.term_hashes) > 24
+    matrix = matrix_of(pool, [5.0, 4.0])
+    assert (read_with(NO_PREFERENCE, pool, matrix, reader) is not matrix) == is_read
+
+
+@pytest.mark.parametrize(
+    ("is_english", "read_places"), [(False, [0, 1, 2, 3, 4, 5, 11, 10]), (True, [0, 1, 2, 3, 4, 5, 6, 7])]
+)
+def test_one_in_four_is_read_for_its_similarity_unless_all_is_english(
+    *, is_english: bool, read_places: list[int]
+) -> None:
+    """The later a node, the closer its vector is to the question, and the worse it ranks before reading."""
+    asked = np.array([1, 0], np.float32)
+    cosines = np.linspace(0.1, 0.9, 12)
+    nodes = [sample_node(f"n{place}", "It rained.", minutes=place, seq=place + 1) for place in range(12)]
+    vectors = {
+        node.id: np.array([cosine, np.sqrt(1 - cosine**2)], np.float32)
+        for node, cosine in zip(nodes, cosines, strict=True)
+    }
+    batch = sample_batch(*nodes, vectors=vectors, english_vectors=vectors if is_english else {})
+    query = replace(sample_query("Did it rain?", vector=asked), english_vector=asked if is_english else None)
+    pool, reader = build_pool(apply_batch(Graph(), replace(batch, revision=1)), query), GivenReader()
+    read_with(ReadingPolicy({}, max_candidates=8), pool, matrix_of(pool, np.linspace(9.0, 1.0, 12).tolist()), reader)
+    assert reader.received_rows == read_places
+
+
+@pytest.mark.parametrize("is_english", [True, False])
+def test_reading_counts_more_unless_question_and_candidate_are_english(*, is_english: bool) -> None:
+    vector = np.array([1, 0], np.float32)
+    nodes = [sample_node(f"n{place}", "It rained.", minutes=place, seq=place + 1) for place in range(3)]
+    batch = sample_batch(
+        *nodes, vectors={node.id: vector for node in nodes}, english_vectors={node.id: vector for node in nodes[:2]}
+    )
+    query = sample_query("Did it rain?", vector=vector)
+    pool = build_pool(
+        apply_batch(Graph(), replace(batch, revision=1)),
+        replace(query, embedder="some-model", english_vector=vector if is_english else None),
+    )
+    found = read_with(NO_PREFERENCE, pool, matrix_of(pool, [5.0, 4.0, 3.0]), GivenReader([2.0, 1.0, -1.0]))
+    assert found.features[READING].tolist() == [2.0, 1.0, -1.0]
+    assert found.features[READING_NOT_ENGLISH].tolist() == ([0.0, 0.0, -1.0] if is_english else [2.0, 1.0, -1.0])
 
 
 def test_roles_count_only_where_those_of_some_candidate_are_reversed() -> None:

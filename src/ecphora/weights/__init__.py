@@ -15,6 +15,7 @@ from ..errors import InvalidRecord
 from ..stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ..stages.fused.feature_matrix import Genre
 from ..stages.fused.ranker import Ranker
+from ..stages.fused.reading import READING_NOT_ENGLISH
 from ..stages.fused.recency_preference import RecencyPreference
 from ..stages.retrieval.linear import LinearModel
 from . import former_names
@@ -117,7 +118,7 @@ def _read_fused() -> str:
 def _count_as_english(model: LinearModel) -> LinearModel:
     """A model in which the similarity of the scope's vectors has the weights of English similarity."""
     english = {name: model.weights.get(f"English {name}", 0.0) for name in SIMILARITIES}
-    return LinearModel(model.bias, {**model.weights, **english})
+    return LinearModel(model.bias, {**model.weights, **english, READING_NOT_ENGLISH: 0.0})
 
 
 def parse_fused_model(text: str) -> tuple[Ranker, AnswerabilityModel]:

@@ -14,8 +14,10 @@ from ...model import Query, Rows, Scores
 from ...ports import RowReader
 from ...reprs import ShortRepr
 from ..retrieval import top_k
+from ..retrieval.word_counts import question_word_count
 from .candidate_pool import CandidatePool
 from .feature_matrix import FeatureMatrix
+from .features.similarity import SIMILARITY
 from .newer_answers import (
     NEWER_ANSWER,
     OLDER_ANSWER,
@@ -29,9 +31,12 @@ from .ranker import RankedPool, Ranker
 from .recency_preference import RecencyPreference, recency_preference_by_words
 from .statement_features import STATEMENT_FEATURES, may_answer, statement_features
 
-READING, SECOND_READING = "reading", "second reading"
-"""The features of the first reading, and of what the second one says more."""
-READING_FEATURES = (READING, SECOND_READING, NEWER_ANSWER, OLDER_ANSWER, SERIES_END, *STATEMENT_FEATURES)
+READING, READING_NOT_ENGLISH, SECOND_READING = "reading", "reading, not English", "second reading"
+"""The features of the first reading, of the same unless question and candidate are English, and of what the second
+reading says more."""
+ANSWER_FEATURES = (READING, READING_NOT_ENGLISH, SECOND_READING)
+"""The features that say whether a candidate answers."""
+READING_FEATURES = (*ANSWER_FEATURES, NEWER_ANSWER, OLDER_ANSWER, SERIES_END, *STATEMENT_FEATURES)
 """The features of candidates that were read; 0 for all others."""
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
@@ -43,11 +48,12 @@ REREAD_LEAD = 3.0
 class ReadingPolicy(ShortRepr):
     """How ``fused`` uses a reader, and how much work that is.
 
-    At most ``max_candidates`` are read, the best ``max_reread`` of them again by a reader with two models. The work is
-    bounded by these counts and not by time, so equal recalls give equal results on any machine
-    (docs/decisions/0100-no-clock.md).
+    At most ``max_candidates`` are read, the best ``max_reread`` of them again by a reader with two models. If the
+    question or memories are not English, one in four is chosen for the similarity of its vector alone: where the two
+    have no words in common, the ranker can overlook what the vectors find. The work is bounded by these counts and
+    not by time, so equal recalls give equal results on any machine (docs/decisions/0100-no-clock.md).
 
-    A question of more than ``max_question_terms`` distinct terms, such as a whole dialogue, is not read unless reading
+    A question of more than ``max_question_words`` distinct words, such as a whole dialogue, is not read unless reading
     is mandatory: a reader sees its beginning only. A ranking is clear if the best leads the second by more than
     ``clear_lead`` in log-odds, and the confidence is at least ``clear_confidence``. Unless reading is mandatory, none
     is read if the ranking is clear and no candidate is newer than the best, or older if a former state is asked for: an
@@ -58,7 +64,7 @@ class ReadingPolicy(ShortRepr):
     preferences: Mapping[str, RecencyPreference]
     max_candidates: int = 24
     max_reread: int = 4
-    max_question_terms: int = 24
+    max_question_words: int = 24
     clear_lead: float = 3.0
     clear_confidence: float = 0.9
 
@@ -85,8 +91,8 @@ class ReadingPolicy(ShortRepr):
         ``confidence`` is the one without reading. Candidates that were not read, because of a deadline or a failure,
         are taken to be as bad as the worse half of those that were, as are all beyond the best.
         """
-        best = top_k.top_rows(ranked_pool.scores, ranked_pool.scores > 0, self.max_candidates)
-        is_too_long = len(pool.query.term_hashes) > self.max_question_terms
+        best = self._candidates(pool, matrix, ranked_pool.scores)
+        is_too_long = question_word_count(pool.query.term_hashes) > self.max_question_words
         if not len(best) or (is_too_long and not read.is_mandatory):
             return matrix
         is_clear = self._is_clear(ranked_pool.log_odds[best], confidence)
@@ -96,7 +102,9 @@ class ReadingPolicy(ShortRepr):
         indices, first = best[np.isfinite(log_odds)], _cut(log_odds[np.isfinite(log_odds)])
         if not len(indices):
             return matrix
-        read_once = with_features(matrix, indices, {READING: first - np.float32(unread_log_odds(first))}, first)
+        lead = first - np.float32(unread_log_odds(first))
+        reading = {READING: lead, READING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead)}
+        read_once = with_features(matrix, indices, reading, first)
         again = reread_places(ranker.score(read_once).log_odds[indices], self.max_reread)
         second = first.copy()
         second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
@@ -108,6 +116,15 @@ class ReadingPolicy(ShortRepr):
         pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices])
         newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))
         return with_features(read_once, indices, {SECOND_READING: second - first, **newer, **statements}, answers)
+
+    def _candidates(self, pool: CandidatePool, matrix: FeatureMatrix, scores: Scores) -> Rows:
+        """The places of the candidates that are read: the best, best first, then those that are most similar."""
+        best, closest_count = top_k.top_rows(scores, scores > 0, self.max_candidates), self.max_candidates // 4
+        kept, rest = best[: self.max_candidates - closest_count], (scores > 0) & ~pool.is_english
+        rest[kept] = False
+        closest = top_k.top_rows(matrix.features[SIMILARITY], rest, closest_count)
+        chosen = dict.fromkeys(np.concatenate([kept, closest, best[len(kept) :]]).tolist())
+        return np.array(list(chosen)[: self.max_candidates], np.intp)
 
     def _is_clear(self, log_odds: Scores, confidence: float) -> bool:
         """Whether the ranking is clear; ``log_odds`` are those of the candidates, best first."""
