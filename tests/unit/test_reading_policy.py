@@ -146,9 +146,9 @@ def test_long_question_is_read_only_if_reading_is_mandatory(
     assert bool(reader.received_rows) == is_read
 
 
-@pytest.mark.parametrize(("length", "is_read"), [(60, True), (70, False)])
+@pytest.mark.parametrize(("length", "is_read"), [(36, True), (38, False)])
 def test_question_of_many_characters_is_long_by_its_words(length: int, *, is_read: bool) -> None:
-    """Each ideograph and each pair of them is a term; 120 such terms are as long as 24 words."""
+    """Each ideograph and each pair of them is a term; 72 such terms count as 24 words."""
     pool, reader = (
         pool_of("".join(chr(0x4E00 + 7 * number) for number in range(length))),
         GivenReader(is_mandatory=False),

@@ -15,6 +15,8 @@ from ...model import Mask
 
 CHARACTERS_PER_WORD = 5
 """How many characters and pairs of a script without spaces count as one word; inferred from translated texts."""
+CHARACTERS_PER_QUESTION_WORD = 3
+"""The same where a question may be too long: fewer, so that a dialogue of 50 characters is not taken for a question."""
 MIN_CHARACTER_SHARE = 0.25
 """The share of single characters of such a script among the distinct terms from which a text is written in it."""
 
@@ -27,7 +29,7 @@ def word_counts(graph: Graph) -> NDArray[np.float32]:
 def question_word_count(term_hashes: NDArray[np.uint32]) -> float:
     """How many different words a question has, stop words not counted, from its distinct terms."""
     count = len(term_hashes)
-    return count / CHARACTERS_PER_WORD if is_unspaced(term_hashes) else float(count)
+    return count / CHARACTERS_PER_QUESTION_WORD if is_unspaced(term_hashes) else float(count)
 
 
 def is_unspaced(term_hashes: NDArray[np.uint32]) -> bool:
