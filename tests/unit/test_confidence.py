@@ -10,7 +10,7 @@ from ecphora.errors import InvalidInput
 from ecphora.model import Evidence
 from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel, answerability_features
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import FeatureMatrix, build_feature_matrix
+from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
 from ecphora.stages.fused.ranker import RankedPool
 from ecphora.stages.retrieval import confidence, dense
 from ecphora.testing import sample_graph, sample_query
@@ -111,6 +111,18 @@ def test_confidence_knows_whether_the_first_hit_has_the_asked_identifier() -> No
         held = replace(matrix, features={**matrix.features, "identifier match": column})
         values = dict(zip(ANSWERABILITY_FEATURES, answerability_features(held, ranked_pool).tolist(), strict=True))
         assert values["identifier of top"] == match
+
+
+def test_confidence_weighs_passages_apart() -> None:
+    """By how many of the best five are passages."""
+    matrix, ranked_pool = read_matrix(2.0)
+    genres = np.full(len(matrix), Genre.STATEMENT)
+    genres[[0, 3, 5]] = Genre.PASSAGE  # the sixth is not looked at
+    found = answerability_features(replace(matrix, genres=genres), ranked_pool)
+    values = dict(zip(ANSWERABILITY_FEATURES, found.tolist(), strict=True))
+    assert values["passage share"] == pytest.approx(0.4)
+    assert values["top log-odds, of passages"] == pytest.approx(0.4 * values["top log-odds"])
+    assert values["best reading, of passages"] == pytest.approx(0.4 * 2.0)
 
 
 def test_first_hit_that_was_not_read_counts_as_the_worst() -> None:

@@ -285,7 +285,7 @@ def test_answerability_features_of_readings_vectors_and_genres() -> None:
     assert matrix.is_read
     unread = replace(matrix, readings=np.full(4, np.nan, np.float32))
     assert not unread.is_read
-    assert [value for name, value in values(unread).items() if "reading" in name] == [0.0] * 4
+    assert [value for name, value in values(unread).items() if "reading" in name] == [0.0] * 5
 
 
 def test_answerability_uses_the_weights_for_what_was_read() -> None:

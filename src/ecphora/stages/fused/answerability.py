@@ -12,7 +12,7 @@ import numpy as np
 from ...model import Scores
 from ...reprs import ShortRepr
 from ..retrieval.bm25 import K1
-from .feature_matrix import FeatureMatrix, dialogue_share
+from .feature_matrix import FeatureMatrix, dialogue_share, passage_share
 from .ranker import RankedPool
 from .statement_features import ROLE_AGREEMENT
 
@@ -48,6 +48,9 @@ ANSWERABILITY_FEATURES = (
     "second best reading",
     "role agreement of top",
     "identifier of top",
+    "passage share",
+    "top log-odds, of passages",
+    "best reading, of passages",
 )
 """The names of the values of :func:`answerability_features`, in order."""
 
@@ -83,6 +86,7 @@ def answerability_features(matrix: FeatureMatrix, ranked_pool: RankedPool) -> Sc
     order = np.argsort(-odds, kind="stable")
     best, top = order[:TOP_HITS], order[:1]
     tenth = odds[order[min(MARGIN_RANK, len(order)) - 1]]
+    readings, passages = _reading_values(matrix, int(top[0])), passage_share(matrix.genres[best])
     idf_sum = max(float(coverage.idf.sum()), 1e-6)
     return np.array(
         [
@@ -104,9 +108,12 @@ def answerability_features(matrix: FeatureMatrix, ranked_pool: RankedPool) -> Sc
             np.log1p(len(matrix)),
             matrix.english_cosine[best].max(),
             dialogue_share(matrix.genres[best]),
-            *_reading_values(matrix, int(top[0])),
+            *readings,
             matrix.features.get(ROLE_AGREEMENT, np.zeros(len(matrix)))[top[0]],
             matrix.features["identifier match"][top[0]],
+            passages,
+            passages * odds[top[0]],
+            passages * readings[0],
         ],
         np.float32,
     )

@@ -117,6 +117,11 @@ def _has_title(graph: Graph, _: object) -> Mask:
     return found
 
 
+def passage_share(genres_of_rows: Rows) -> float:
+    """The fraction of the rows that are passages."""
+    return float((genres_of_rows == Genre.PASSAGE).mean())
+
+
 def dialogue_share(genres_of_rows: Rows) -> float:
     """The fraction of the rows that are turns of a conversation."""
     return float(np.isin(genres_of_rows, (Genre.UTTERANCE, Genre.LONG_TURN)).mean())
