@@ -1,73 +1,101 @@
 """How much CPU each part of a recall takes: ``python benchmarks/recall_cpu.py``.
 
-The parts are those of a recall over HTTP: to embed the question, to rank the memories, to build the reasons, and to
-write the result as JSON. Other threads are those of the access log, and of the reader. A loop of Python and numpy that
-is timed before each recall says how fast the machine is at that moment; ``loops`` is the median of a part in such
-loops, which other work on the machine changes less than milliseconds.
+The parts are those of a recall over HTTP: to embed the question and its parts, to read candidates with each of the
+reader's three models, to rank, to build the reasons, and to write the result as JSON. What runs beside a part, such as
+the thread of the access log, counts to it. Before each recall its question is embedded alone, once, with the model of
+the scope: the last columns count in this unit, which changes less than milliseconds with the machine and its load.
 """
 
 import argparse
 import platform
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
-from time import process_time, thread_time
+from time import process_time
+from typing import ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from speed import synthetic_questions, synthetic_turns
 
 from ecphora import E5Embedder, Memory
 from ecphora.model import Vectors
+from ecphora.ports import Passage
+from ecphora.readers.late_interaction import LateInteractionReader
+from ecphora.readers.minilm_cross_encoder import MiniLMCrossEncoder
 from ecphora.serialize import to_json
 from ecphora.server.service import encode_json
 
 WARM_UP = 20
 """Recalls before those that are measured."""
-PARTS = ("embed", "rank", "reasons", "JSON", "other threads")
+EMBED, FIRST, ENGLISH, AGAIN = "embed", "read", "read English", "read again"
+PARTS = (EMBED, FIRST, ENGLISH, AGAIN, "rank", "reasons", "JSON")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Stopwatch:
+    """The CPU seconds of each part of one recall; what a part calls that is measured too does not count to it."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(PARTS, 0.0)
+
+    def measure(self, part: str, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """What a call returns, with the CPU of all threads in the meantime."""
+        started, known = process_time(), sum(self.seconds.values())
+        found = call(*arguments, **named)
+        self.seconds[part] += process_time() - started - (sum(self.seconds.values()) - known)
+        return found
 
 
 class MeasuredEmbedder(E5Embedder):
-    """An embedder that counts the CPU of its calls: of all threads, and of the calling one."""
+    """The default embedder, measured."""
 
-    def __init__(self) -> None:
+    def __init__(self, stopwatch: Stopwatch) -> None:
         super().__init__()
-        self.process_seconds = self.thread_seconds = 0.0
-        self.text_count = 0
+        self.stopwatch = stopwatch
 
     def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
-        process, thread = process_time(), thread_time()
-        vectors = super().embed(texts, is_query=is_query)
-        self.process_seconds += process_time() - process
-        self.thread_seconds += thread_time() - thread
-        self.text_count += len(texts)
-        return vectors
+        return self.stopwatch.measure(EMBED, super().embed, texts, is_query=is_query)
 
 
-def loop_seconds() -> float:
-    """The CPU of a fixed loop of Python and numpy, about two milliseconds."""
-    texts, numbers = {i: str(i) for i in range(1000)}, np.arange(2000.0)
-    start = thread_time()
-    for _ in range(6):
-        sum(len(texts[i]) for i in range(1000))
-        for _ in range(40):
-            numbers[numbers * 2 > 5].sum()
-    return thread_time() - start
+class MeasuredEnglishModel(MiniLMCrossEncoder):
+    """The model that reads English memories, measured."""
+
+    def __init__(self, stopwatch: Stopwatch) -> None:
+        super().__init__()
+        self.stopwatch = stopwatch
+
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+        return self.stopwatch.measure(ENGLISH, super().score, question, passages, asked_on=asked_on)
 
 
-def measure(memory: Memory, embedder: MeasuredEmbedder, question: str, reading: str) -> list[float]:
+class MeasuredReader(LateInteractionReader):
+    """The default reader, measured by its models."""
+
+    def __init__(self, stopwatch: Stopwatch) -> None:
+        super().__init__()
+        self.stopwatch = stopwatch
+        self._english_cross_encoder = MeasuredEnglishModel(stopwatch)
+
+    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+        return self.stopwatch.measure(FIRST, super().read, question, passages, asked_on=asked_on)
+
+    def reread(
+        self, question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
+    ) -> NDArray[np.float64]:
+        return self.stopwatch.measure(AGAIN, super().reread, question, passages, log_odds, asked_on=asked_on)
+
+
+def measure(memory: Memory, stopwatch: Stopwatch, question: str, reading: str) -> list[float]:
     """The CPU seconds of each of ``PARTS`` in one recall."""
-    embedder.process_seconds = embedder.thread_seconds = 0.0
-    started, times = process_time(), [thread_time()]
-    found = memory.recall(question, reading=reading)
-    times.append(thread_time())
-    assert all(isinstance(hit.reason, str) for hit in found)
-    times.append(thread_time())
-    encode_json(to_json(found))
-    times.append(thread_time())
-    rank, reasons, json = np.diff(times).tolist()
-    rank -= embedder.thread_seconds
-    others = process_time() - started - embedder.process_seconds - rank - reasons - json
-    return [embedder.process_seconds, rank, reasons, json, others]
+    stopwatch.seconds = dict.fromkeys(PARTS, 0.0)
+    found = stopwatch.measure("rank", memory.recall, question, reading=reading)
+    assert all(stopwatch.measure("reasons", lambda: [isinstance(hit.reason, str) for hit in found]))
+    stopwatch.measure("JSON", lambda: encode_json(to_json(found)))
+    return list(stopwatch.seconds.values())
 
 
 def main() -> None:
@@ -79,19 +107,26 @@ def main() -> None:
     arguments = options.parse_args()
     turns = synthetic_turns(arguments.turns)
     questions = synthetic_questions(turns, WARM_UP + arguments.recalls)
-    with tempfile.TemporaryDirectory() as folder:
-        embedder = MeasuredEmbedder()
-        with Memory(arguments.db or Path(folder) / "cpu.db", embedder=embedder) as memory:
-            memory.remember(turns)
-            loops, rows = [], []
-            for question in questions:
-                loops.append(loop_seconds())
-                rows.append(measure(memory, embedder, question, arguments.reading))
-    seconds, loop = np.array(rows[WARM_UP:]), np.array(loops[WARM_UP:])
+    plain, stopwatch = E5Embedder(), Stopwatch()
+    embedder, reader = MeasuredEmbedder(stopwatch), MeasuredReader(stopwatch)
+    units, rows = [], []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Memory(arguments.db or Path(folder) / "cpu.db", embedder=embedder, reader=reader) as memory,
+    ):
+        memory.remember(turns)
+        for question in questions:
+            started = process_time()
+            plain.embed([question], is_query=True)
+            units.append(process_time() - started)
+            rows.append(measure(memory, stopwatch, question, arguments.reading))
+    seconds, unit = np.array(rows[WARM_UP:]), float(np.median(units[WARM_UP:]))
     print(f"{len(turns)} synthetic turns; {platform.machine()}, Python {platform.python_version()}; reading "
-          f"{arguments.reading}; a loop takes {1000 * np.median(loop):.1f} ms")  # fmt: skip
+          f"{arguments.reading}; to embed a question alone takes {1000 * unit:.1f} ms")  # fmt: skip
+    print(f"{'':<14} {'ms CPU':>8} {'p50':>8} {'p95':>8}  in questions embedded")
     for name, values in [*zip(PARTS, seconds.T, strict=True), ("sum", seconds.sum(axis=1))]:
-        print(f"{name:<14} {1000 * values.mean():6.1f} ms CPU   {np.median(values / loop):6.2f} loops")
+        middle, high = np.percentile(values / unit, [50, 95])
+        print(f"{name:<14} {1000 * values.mean():>8.1f} {middle:>8.2f} {high:>8.2f}")
 
 
 if __name__ == "__main__":
