@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...graph import CachedDerivation, Graph
 from ...language.question import is_question
 from ...model import Kind, Link, Mask, Query
-from ..retrieval.word_counts import CHARACTERS_PER_WORD, is_character, is_mostly_characters, is_unspaced
+from ..retrieval.word_counts import CHARACTERS_PER_WORD, is_character, is_mostly_characters, lacks_spaces
 
 FEATURES = ("is question", "is utterance", "log term count", "has title", "mentions time")
 """The features besides the vector: ends with a question, has a speaker or a session, log(1 + distinct terms) where it
@@ -81,13 +81,13 @@ def query_probability(query: Query, classifier: NecessityClassifier) -> float:
 def query_features(query: Query) -> Floats32:
     """The features of a cue, shape ``(1, len(FEATURES))``, as if it were stored without speaker, session and title."""
     terms = np.unique(query.term_hashes)
-    length = _log_length(np.array([len(terms)]), np.array([is_unspaced(terms)]))[0]
+    length = _log_length(np.array([len(terms)]), np.array([lacks_spaces(terms)]))[0]
     return np.array([[is_question(query.text), False, length, False, bool(query.time_ranges)]], np.float32)
 
 
 def is_vector_usable(query: Query) -> bool:
     """Whether the vector of a cue may be used."""
-    return query.embedder_coverage >= MIN_EMBEDDER_COVERAGE and not is_unspaced(np.unique(query.term_hashes))
+    return query.embedder_coverage >= MIN_EMBEDDER_COVERAGE and not lacks_spaces(np.unique(query.term_hashes))
 
 
 @dataclass(frozen=True, slots=True)

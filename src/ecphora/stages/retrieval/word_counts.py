@@ -29,10 +29,10 @@ def word_counts(graph: Graph) -> NDArray[np.float32]:
 def question_word_count(term_hashes: NDArray[np.uint32]) -> float:
     """How many different words a question has, stop words not counted, from its distinct terms."""
     count = len(term_hashes)
-    return count / CHARACTERS_PER_QUESTION_WORD if is_unspaced(term_hashes) else float(count)
+    return count / CHARACTERS_PER_QUESTION_WORD if lacks_spaces(term_hashes) else float(count)
 
 
-def is_unspaced(term_hashes: NDArray[np.uint32]) -> bool:
+def lacks_spaces(term_hashes: NDArray[np.uint32]) -> bool:
     """Whether a question of these distinct terms is written in a script without spaces."""
     return bool(is_mostly_characters(is_character(term_hashes).sum(keepdims=True), np.array([len(term_hashes)]))[0])
 
