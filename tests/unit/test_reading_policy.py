@@ -159,14 +159,14 @@ def test_question_of_many_characters_is_long_by_its_words(length: int, *, is_rea
 
 
 @pytest.mark.parametrize(
-    ("is_english", "read_places"), [(False, [0, 1, 2, 3, 4, 5, 11, 10]), (True, [0, 1, 2, 3, 4, 5, 6, 7])]
+    ("is_english", "read_places"), [(False, [11, 10, 9, 8, 7, 6, 0, 1]), (True, [11, 10, 9, 8, 7, 6, 5, 4])]
 )
 def test_one_in_four_is_read_for_its_similarity_unless_all_is_english(
     *, is_english: bool, read_places: list[int]
 ) -> None:
-    """The later a node, the closer its vector is to the question, and the worse it ranks before reading."""
+    """The later a node, the farther its vector is from the question, and the better it ranks before reading."""
     asked = np.array([1, 0], np.float32)
-    cosines = np.linspace(0.1, 0.9, 12)
+    cosines = np.linspace(0.9, 0.1, 12)
     nodes = [sample_node(f"n{place}", "It rained.", minutes=place, seq=place + 1) for place in range(12)]
     vectors = {
         node.id: np.array([cosine, np.sqrt(1 - cosine**2)], np.float32)
@@ -175,7 +175,7 @@ def test_one_in_four_is_read_for_its_similarity_unless_all_is_english(
     batch = sample_batch(*nodes, vectors=vectors, english_vectors=vectors if is_english else {})
     query = replace(sample_query("Did it rain?", vector=asked), english_vector=asked if is_english else None)
     pool, reader = build_pool(apply_batch(Graph(), replace(batch, revision=1)), query), GivenReader()
-    read_with(ReadingPolicy({}, max_candidates=8), pool, matrix_of(pool, np.linspace(9.0, 1.0, 12).tolist()), reader)
+    read_with(ReadingPolicy({}, max_candidates=8), pool, matrix_of(pool, np.linspace(1.0, 9.0, 12).tolist()), reader)
     assert reader.received_rows == read_places
 
 
