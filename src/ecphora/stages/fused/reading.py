@@ -91,7 +91,7 @@ class ReadingPolicy(ShortRepr):
         ``confidence`` is the one without reading. Candidates that were not read, because of a deadline or a failure,
         are taken to be as bad as the worse half of those that were, as are all beyond the best.
         """
-        best = self._candidates(pool, matrix, ranked_pool.scores)
+        best = self._candidates(matrix, ranked_pool.scores)
         is_too_long = question_word_count(pool.query.term_hashes) > self.max_question_words
         if not len(best) or (is_too_long and not read.is_mandatory):
             return matrix
@@ -117,12 +117,12 @@ class ReadingPolicy(ShortRepr):
         newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))
         return with_features(read_once, indices, {SECOND_READING: second - first, **newer, **statements}, answers)
 
-    def _candidates(self, pool: CandidatePool, matrix: FeatureMatrix, scores: Scores) -> Rows:
+    def _candidates(self, matrix: FeatureMatrix, scores: Scores) -> Rows:
         """The places of the candidates that are read: the best, best first, then those that are most similar."""
         best, closest_count = top_k.top_rows(scores, scores > 0, self.max_candidates), self.max_candidates // 4
-        kept, rest = best[: self.max_candidates - closest_count], (scores > 0) & ~pool.is_english
+        kept, rest = best[: self.max_candidates - closest_count], scores > 0
         rest[kept] = False
-        closest = top_k.top_rows(matrix.features[SIMILARITY], rest, closest_count)
+        closest = top_k.top_rows(matrix.features[SIMILARITY], rest, closest_count)  # it is 0 if all is English
         chosen = dict.fromkeys(np.concatenate([kept, closest, best[len(kept) :]]).tolist())
         return np.array(list(chosen)[: self.max_candidates], np.intp)
 
