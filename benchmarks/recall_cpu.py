@@ -1,6 +1,6 @@
 """How much CPU each part of a recall takes: ``python benchmarks/recall_cpu.py``.
 
-The parts are those of a recall over HTTP: to embed the question and its parts, to read candidates with each of the
+The parts are those of a recall over HTTP: to embed the question, to read candidates with each of the
 reader's three models, to rank, to build the reasons, and to write the result as JSON. What runs beside a part, such as
 the thread of the access log, counts to it. Before each recall its question is embedded alone, once, with the model of
 the scope: the last columns count in this unit, which changes less than milliseconds with the machine and its load.
@@ -21,16 +21,15 @@ from speed import synthetic_questions, synthetic_turns
 
 from ecphora import E5Embedder, Memory
 from ecphora.model import Vectors
-from ecphora.ports import Passage
+from ecphora.ports import Passage, PassageCodes
 from ecphora.readers.late_interaction import LateInteractionReader
-from ecphora.readers.minilm_cross_encoder import MiniLMCrossEncoder
 from ecphora.serialize import to_json
 from ecphora.server.service import encode_json
 
 WARM_UP = 20
 """Recalls before those that are measured."""
-EMBED, FIRST, ENGLISH, AGAIN = "embed", "read", "read English", "read again"
-PARTS = (EMBED, FIRST, ENGLISH, AGAIN, "rank", "reasons", "JSON")
+EMBED, FIRST, AGAIN = "embed", "read", "read again"
+PARTS = (EMBED, FIRST, AGAIN, "rank", "reasons", "JSON")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,27 +60,15 @@ class MeasuredEmbedder(E5Embedder):
         return self.stopwatch.measure(EMBED, super().embed, texts, is_query=is_query)
 
 
-class MeasuredEnglishModel(MiniLMCrossEncoder):
-    """The model that reads English memories, measured."""
-
-    def __init__(self, stopwatch: Stopwatch) -> None:
-        super().__init__()
-        self.stopwatch = stopwatch
-
-    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
-        return self.stopwatch.measure(ENGLISH, super().score, question, passages, asked_on=asked_on)
-
-
 class MeasuredReader(LateInteractionReader):
     """The default reader, measured by its models."""
 
     def __init__(self, stopwatch: Stopwatch) -> None:
         super().__init__()
         self.stopwatch = stopwatch
-        self._english_cross_encoder = MeasuredEnglishModel(stopwatch)
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
-        return self.stopwatch.measure(FIRST, super().read, question, passages, asked_on=asked_on)
+    def read_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
+        return self.stopwatch.measure(FIRST, super().read_codes, question, passages)
 
     def reread(
         self, question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date

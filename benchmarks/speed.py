@@ -17,7 +17,6 @@ from ecphora import E5Embedder, Episode, Memory
 from ecphora.bench.datasets import read_cases
 from ecphora.cli.demo.show import load_conversation
 from ecphora.model import Vectors
-from ecphora.query import query_parts
 
 QUESTION_COUNT = 200
 """Questions of the recalls that are timed."""
@@ -137,7 +136,7 @@ def time_recall(path: Path, embedder: TimedEmbedder, questions: list[str]) -> No
     with Memory(path, embedder=embedder) as memory:
         memory.recall(questions[0])
         recalls, recalls_without_embedding, writes, recalls_after_write = [], [], [], []
-        embeddings, full_embeddings, text_count, full_text_count = [], [], 0, 0
+        embeddings, text_count = [], 0
         for question in questions:
             embedder.seconds, embedder.text_count, start = 0.0, 0, perf_counter()
             memory.recall(question)
@@ -145,10 +144,6 @@ def time_recall(path: Path, embedder: TimedEmbedder, questions: list[str]) -> No
             recalls_without_embedding.append(recalls[-1] - embedder.seconds)
             embeddings.append(embedder.seconds)
             text_count += embedder.text_count
-            texts, start = query_parts(question, memory.graph()).texts, perf_counter()
-            embedder.inner.embed(texts, is_query=True)
-            full_embeddings.append(perf_counter() - start)
-            full_text_count += len(texts)
         for number, question in enumerate(questions[:100]):
             start = perf_counter()
             memory.remember(
@@ -160,7 +155,6 @@ def time_recall(path: Path, embedder: TimedEmbedder, questions: list[str]) -> No
             recalls_after_write.append(perf_counter() - start - embedder.seconds)
     print(f"recall                      {milliseconds(recalls)}")
     print(f"  its embedding             {milliseconds(embeddings)}   {text_count / len(questions):.1f} texts")
-    print(f"  without kept terms        {milliseconds(full_embeddings)}   {full_text_count / len(questions):.1f} texts")
     print(f"recall without embedding    {milliseconds(recalls_without_embedding)}")
     print(f"  right after a write       {milliseconds(recalls_after_write)}")
     print(f"remember one turn, durably  {milliseconds(writes)}")

@@ -88,9 +88,7 @@ def make_memory(turns: int, mean_cosine: float) -> SyntheticMemory:
         )
         for number, (question, name) in enumerate(zip(questions, draw_names(rng, len(sampled)), strict=True))
     ]
-    queries = [
-        replace(one, topic_vector=one.vector, term_vectors=vectors[: len(one.term_hashes)]) for one in queries
-    ]  # for timing only
+    queries = [replace(one, word_vectors=vectors[: len(one.term_hashes)]) for one in queries]  # for timing only
     checked = [check_episode(one, now) for one in turns_with_times]
     return SyntheticMemory(
         checked[:turns], np.array(topics[:turns]), vectors[: turns + RECALLS_AFTER_WRITE], checked[turns:], queries

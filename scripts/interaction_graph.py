@@ -19,9 +19,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 HEADS = 4
 """Attention heads of a layer."""
-SIMILARITY_ORIGIN, SIMILARITY_RANGE = 0.375, 0.4
+SIMILARITY_ORIGIN, SIMILARITY_RANGE = 0.2, 0.4
 """Cosines of tokens are used as their distance from the origin, in units of the range."""
-TEXT_ORIGIN, TEXT_RANGE = 0.79, 0.05
+TEXT_ORIGIN, TEXT_RANGE = 0.2, 0.15
 """The same for the cosine of the means of both texts."""
 LOWEST_MATCH = -1.0
 """The smallest similarity of a token to its best match."""

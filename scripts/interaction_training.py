@@ -26,10 +26,11 @@ from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ecphora.embedders.e5.interaction_head import InteractionHead, TokenStates
+from ecphora.embedders.e5.interaction_head import MAX_TEXT_TOKENS, InteractionHead, TokenStates
+from ecphora.embedders.e5.token_codes import CODE_SIZE, PACKED
 
-STATE, WIDTH, LAYERS, HIDDEN = 384, 128, 2, 64
-"""The numbers of a token's state in the encoder and in the head; the layers of the head; its last hidden numbers."""
+WIDTH, LAYERS, HIDDEN = 128, 2, 64
+"""The numbers of a token's state in the head; its layers; its last hidden numbers."""
 GROUP_SIZE, UNANSWERABLE_GROUP_SIZE = 8, 6
 """Passages of a question in an epoch, and of a question without an answer."""
 MAX_ANSWERS = 2
@@ -38,30 +39,58 @@ RANK_OFFSET = 3
 """A passage at rank r from 0 that does not answer is drawn in proportion to 1 / (r + this)."""
 BATCH_GROUPS, PAIRS_PER_PASS = 8, 16
 """Questions of a training step, and pairs that are padded together."""
+TEACHER_SHARE = 0.5
+"""How much a target is that of the teacher instead of the label."""
 ANSWER_WEIGHT, LISTWISE_WEIGHT = 2.0, 0.5
 """The weight of a passage that answers, and of the listwise loss beside the pointwise one."""
 WARM_UP, WEIGHT_DECAY, DROPOUT, CLIP = 0.05, 0.05, 0.2, 1.0
+REPORT_STEPS = 200
 NO_ATTENTION = -1e9
 TWIN_QUESTIONS = 4
 """Questions whose scores are computed by the network and by the head, to compare them."""
 
 
+@dataclass(frozen=True, slots=True)
+class PassageCodes:
+    """The token codes of a passage, and of the turn before it."""
+
+    own: bytes
+    context: bytes = b""
+
+    @property
+    def count(self) -> int:
+        """About how many tokens are read of it."""
+        return min(len(self.own), MAX_TEXT_TOKENS * PACKED.itemsize) // PACKED.itemsize
+
+    def states(self, question: TokenStates) -> TokenStates:
+        """What the head reads of it with a question."""
+        return TokenStates.from_codes(question, self.own, self.context)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingQuestion:
-    """A question with its passages, the best of the ranking first, and which of them answer it."""
+    """A question with its passages, the best of the ranking first, and which of them answer it.
+
+    ``taught`` has the log-odds of a teacher, not a number for passages that it has not read.
+    """
 
     question: TokenStates
-    passages: Sequence[TokenStates]
+    passages: Sequence[PassageCodes]
     is_answer: NDArray[np.bool_]
+    taught: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group:
-    """A question with the passages of one epoch; the first ``answers`` of them answer it."""
+    """A question with the passages of one epoch; the first ``answers`` of them answer it.
+
+    ``targets`` are the probabilities that they do, by the label and the teacher.
+    """
 
     question: TokenStates
-    passages: Sequence[TokenStates]
+    passages: Sequence[PassageCodes]
     answers: int
+    targets: NDArray[np.float64]
 
 
 class _Network(nn.Module):  # type: ignore[misc,unused-ignore]  # torch is not in the development tools
@@ -69,9 +98,9 @@ class _Network(nn.Module):  # type: ignore[misc,unused-ignore]  # torch is not i
 
     def __init__(self) -> None:
         super().__init__()
-        linear = {"input": (STATE, WIDTH), "match": (2, WIDTH), "score": (HIDDEN, 1), "features": (FEATURES, 1)}
+        linear = {"input": (CODE_SIZE, WIDTH), "match": (2, WIDTH), "score": (HIDDEN, 1), "features": (FEATURES, 1)}
         linear["output"] = (3 * WIDTH + FEATURES, HIDDEN)
-        norms = {"input norm": STATE, "output norm": 3 * WIDTH + FEATURES}
+        norms = {"input norm": CODE_SIZE, "output norm": 3 * WIDTH + FEATURES}
         for layer in range(LAYERS):
             linear[f"{layer}.attention"] = (WIDTH, 3 * WIDTH)
             linear[f"{layer}.attention output"] = (WIDTH, WIDTH)
@@ -207,6 +236,11 @@ def train_head(
             optimizer.step()
             schedule.step()
             losses.append(loss.item())
+            if len(losses) % REPORT_STEPS == 0:
+                print(
+                    f"step {len(losses)}: {np.mean(losses[-REPORT_STEPS:]):.3f}, {time.perf_counter() - started:.0f} s",
+                    flush=True,
+                )
         print(f"epoch {epoch + 1}: loss {np.mean(losses):.3f}, {time.perf_counter() - started:.0f} s", flush=True)
     return build_graph(network.named_weights())
 
@@ -214,7 +248,9 @@ def train_head(
 def _check_twin(network: _Network, questions: Sequence[TrainingQuestion]) -> None:
     """Raise ``AssertionError`` if the head's scores are not those of the network."""
     head = InteractionHead(build_graph(network.named_weights()))
-    pairs = [(question.question, passage) for question in questions for passage in question.passages]
+    pairs = [
+        (question.question, codes.states(question.question)) for question in questions for codes in question.passages
+    ]
     network.eval()
     with torch.no_grad():
         expected = network(*_pad(pairs)).numpy()
@@ -233,13 +269,16 @@ def _draw_groups(questions: Sequence[TrainingQuestion], random: np.random.Genera
             continue
         chances = 1 / (np.arange(len(others)) + RANK_OFFSET)
         drawn = random.choice(others, count, replace=False, p=chances / chances.sum())
-        passages = [question.passages[place] for place in (*answers, *drawn)]
-        yield _Group(question.question, passages, len(answers))
+        places = np.concatenate([answers, drawn])
+        taught = question.taught[places]
+        by_teacher = np.where(np.isnan(taught), question.is_answer[places], 1 / (1 + np.exp(-taught)))
+        targets = (1 - TEACHER_SHARE) * question.is_answer[places] + TEACHER_SHARE * by_teacher
+        yield _Group(question.question, [question.passages[place] for place in places], len(answers), targets)
 
 
 def _batches(groups: Sequence[_Group], random: np.random.Generator) -> Iterator[list[_Group]]:
     """Batches of questions whose passages have about the same length, in random order."""
-    lengths = [np.mean([len(states.rows) for states in group.passages]) + random.uniform(0, 20) for group in groups]
+    lengths = [np.mean([codes.count for codes in group.passages]) + random.uniform(0, 20) for group in groups]
     order = np.argsort(lengths).tolist()
     starts = np.arange(0, len(order), BATCH_GROUPS)
     random.shuffle(starts)
@@ -249,10 +288,11 @@ def _batches(groups: Sequence[_Group], random: np.random.Generator) -> Iterator[
 
 def _loss(network: _Network, groups: Sequence[_Group]) -> Tensor:
     """Whether each passage answers, and which passage of a question does."""
-    pairs = [(group.question, states) for group in groups for states in group.passages]
+    pairs = [(group.question, codes.states(group.question)) for group in groups for codes in group.passages]
     order = sorted(range(len(pairs)), key=lambda place: len(pairs[place][0].rows) + len(pairs[place][1].rows))
     parts = [order[start : start + PAIRS_PER_PASS] for start in range(0, len(order), PAIRS_PER_PASS)]
-    shuffled = torch.cat([network(*_pad([pairs[place] for place in part])) for part in parts])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        shuffled = torch.cat([network(*_pad([pairs[place] for place in part])) for part in parts]).float()
     scores = shuffled[torch.tensor(np.argsort(order))]
     labels, listwise, start = [], [], 0
     for group in groups:
@@ -264,8 +304,8 @@ def _loss(network: _Network, groups: Sequence[_Group]) -> Tensor:
         ]
         labels += [1.0] * group.answers + [0.0] * (end - start - group.answers)
         start = end
-    target = torch.tensor(labels)
-    weight = torch.where(target > 0, ANSWER_WEIGHT, 1.0)
+    target = torch.tensor(np.concatenate([group.targets for group in groups]), dtype=torch.float32)
+    weight = torch.where(torch.tensor(labels) > 0, ANSWER_WEIGHT, 1.0)
     loss = functional.binary_cross_entropy_with_logits(scores, target, weight=weight)
     return loss + LISTWISE_WEIGHT * torch.stack(listwise).mean() if listwise else loss
 
@@ -273,9 +313,9 @@ def _loss(network: _Network, groups: Sequence[_Group]) -> Tensor:
 def _pad(pairs: Sequence[tuple[TokenStates, TokenStates]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     longest_question = max(len(question.rows) for question, _ in pairs)
     longest_passage = max(len(states.rows) for _, states in pairs)
-    questions = np.zeros((len(pairs), longest_question, STATE), np.float32)
+    questions = np.zeros((len(pairs), longest_question, CODE_SIZE), np.float32)
     asked = np.zeros((len(pairs), longest_question), np.bool_)
-    passages = np.zeros((len(pairs), longest_passage, STATE), np.float32)
+    passages = np.zeros((len(pairs), longest_passage, CODE_SIZE), np.float32)
     segments = np.full((len(pairs), longest_passage), 3)
     for place, (question, states) in enumerate(pairs):
         questions[place, : len(question.rows)], asked[place, : len(question.rows)] = question.rows, True

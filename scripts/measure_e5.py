@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecphora.bench.datasets import read_cases
-from ecphora.embedders.e5.e5_embedder import PASSAGE_PREFIX, QUERY_PREFIX
-from ecphora.embedders.e5.e5_network import MODEL_FOLDER, E5Network
+from ecphora.embedders.e5.e5_network import MODEL_FOLDER, PASSAGE_PREFIX, QUERY_PREFIX, E5Network
 from ecphora.embedders.e5.token_embeddings import TokenEmbeddings
 from ecphora.embedders.e5.unigram import UnigramTokenizer, UnigramVocabulary
 

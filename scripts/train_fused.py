@@ -148,7 +148,7 @@ def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator
     embedder.embed([question.text for question in case.questions], is_query=True)
     with temporary_memory(case, Dense(), embedder) as (memory, clock):
         end, graph = clock.now, memory.graph()
-        read_nodes = memory._scope_writer.reader(graph)  # noqa: SLF001
+        read_nodes, read_codes = memory._scope_writer.node_reader(graph), memory._scope_writer.code_source  # noqa: SLF001
         space = QuerySpace.from_graph(case, graph, [])
         for question in case.questions:
             clock.now = question.asked_at or end
@@ -157,7 +157,7 @@ def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator
             if not len(pool.rows):
                 continue
             matrix = build_feature_matrix(pool)
-            reading = CandidateReading(reader, graph, query, read_nodes, is_mandatory=True)
+            reading = CandidateReading(reader, graph, query, read_nodes, is_mandatory=True, read_codes=read_codes)
             matrix = policy.read(pool, matrix, ranker.score(matrix), ranker, 0.0, reading)
             gold = frozenset(space.number_by_document[id_] for id_ in question.gold)
             yield FusedExample(

@@ -2,19 +2,23 @@
 weights/reading.json.
 
     .venv/bin/pip install torch
-    .venv/bin/python scripts/train_reader.py --work FOLDER [--epochs N] [--rate RATE] [--keep] [--resume SHARE]
-        [--sentences FOLDER]
+    .venv/bin/python scripts/fact_set.py FACTS
+    .venv/bin/python scripts/sentence_set.py SENTENCES --data DATA
+    .venv/bin/python scripts/train_reader.py FACTS SENTENCES --work FOLDER [--share SHARE] [--epochs N] [--rate RATE]
+        [--resume] [--teach] [--keep]
 
 The reader learns from texts that were written for this project: scripts/data/memories without those that are held back
-and without ``many``, and the conversations scripts/data/talks. ``fused`` ranks the memories of each space for each
-question; the reader learns to tell those that answer from the other candidates. One space in ``FOLDS`` is kept apart.
-One space in ``PLAIN_SPACES`` is read as plain texts, without speakers and days. Half an hour to an hour on two cores.
-The best candidates are read again by a cross-encoder, which ``train_cross_encoder.py`` trains. What both say is a
-feature of ``fused``; ``train_fused.py`` weighs it.
+and without ``many``, the conversations scripts/data/talks, the paragraphs scripts/data/passages, the lists of
+``fact_set.py`` and the drills of ``role_drills.py``; and from the questions of ``sentence_set.py``. ``fused`` ranks the
+memories of each space for each question; the reader learns to tell those that answer from the other candidates. One
+space in ``FOLDS`` is kept apart. One space in ``PLAIN_SPACES`` is read as plain texts, without speakers and days. The
+best candidates are read again by a cross-encoder, which ``train_cross_encoder.py`` trains. What both say is a feature
+of ``fused``; ``train_fused.py`` weighs it.
 
-``--resume SHARE`` trains the reader in the package further, on a share of the spaces. ``--sentences`` adds the
-questions of ``sentence_set.py``. The reader in the package was trained with ``--resume 0.6 --sentences FOLDER
---epochs 2 --rate 4e-4``.
+``--share`` takes a share of the spaces, ``--resume`` trains the reader in the package further, ``--teach`` has it learn
+from what the cross-encoder says, too. The reader in the package was trained with ``--share 0.5 --epochs 2``, a quarter
+of an hour, when the head still read whole texts, and then with ``--share 0.5 --epochs 2 --rate 8e-4 --resume --teach``,
+another quarter, and as long for the teacher.
 
 reading.json has a recency preference for each embedder: a linear regression over the vectors of the same questions,
 which finds 1 for those about a present state, -1 for those about a former one, and 0 for others. ``--keep`` keeps the
@@ -27,26 +31,28 @@ import argparse
 import hashlib
 import json
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
-from interaction_training import TrainingQuestion, train_head
+from interaction_training import PassageCodes, TrainingQuestion, train_head
 from numpy.typing import NDArray
 from reader_examples import ReadingExample, read_examples
+from role_drills import drill_examples
 from update_groups import judge_memories
 
 from ecphora.bench import datasets
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.e5.e5_network import share_network
-from ecphora.embedders.e5.interaction_head import TokenStates, encode_passage
+from ecphora.embedders.e5.e5_network import PASSAGE_PREFIX, share_network
 from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.learn import Json, format_json
 from ecphora.ports import Embedder, Passage
+from ecphora.readers.e5_cross_encoder import E5CrossEncoder
 from ecphora.readers.late_interaction import HEAD_FILE, encode_question
 from ecphora.stages.fused.recency_preference import RecencyPreference
 
@@ -64,12 +70,19 @@ MANY = "many"
 """The set of memories about many matters, with which the evidence gets worse."""
 NEWEST, FORMER = "update", "then"
 """The categories of questions about the present state of a matter that changed, and about a former one."""
-SENTENCES = "sentences"
-"""The set of ``sentence_set.py`` to train on."""
+FACTS = ("facts-own", "facts-who")
+"""The sets of ``fact_set.py``."""
+PASSAGES, SENTENCES = "passages", "sentences"
+"""The sets of titled paragraphs of our own, and that of ``sentence_set.py``."""
 FOLDS, FOLD_APART = 6, 0
 """One space in six is kept apart; of ``many``, those that the update scorer was not trained on are."""
 PLAIN_SPACES = 2
 """One space in so many is read as plain texts."""
+TAUGHT_ANSWERS, TAUGHT_OTHERS = 2, 6
+"""How many answers and other candidates of a question the cross-encoder reads as a teacher, at most."""
+FACT_SHARE, DRILL_SHARE = 0.5, 0.33
+"""The share of the questions of ``fact_set.py`` and of the drills that are used. Their labels are sure: no teacher
+reads them."""
 EPOCHS, RATE = 3, 1e-3
 VECTOR_RIDGE = 0.003
 """The ridge on the weights of a question's vector, for each question and in units of the vectors' variance."""
@@ -82,35 +95,41 @@ than a user asks, many of them in the present tense.
 def main() -> None:
     """Train and write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("facts", type=Path, help="folder of the sets of fact_set.py")
+    parser.add_argument("sentences", type=Path, help="folder of the set of sentence_set.py")
     parser.add_argument("--work", type=Path, required=True, help="folder for candidates and token states")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--rate", type=float, default=RATE, help="the highest learning rate")
+    parser.add_argument("--share", type=float, default=1.0, help="the share of the spaces to train on")
+    parser.add_argument("--resume", action="store_true", help="train the reader in the package further")
+    parser.add_argument("--teach", action="store_true", help="learn from the cross-encoder, too")
     parser.add_argument("--keep", action="store_true", help="keep the reader, train only the recency preferences")
-    parser.add_argument("--resume", type=float, metavar="SHARE", help="train the reader in the package further")
-    parser.add_argument("--sentences", type=Path, help="folder of the set of sentence_set.py, to train on too")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    share = 1.0 if options.resume is None else options.resume
     provenance = json.loads(PREFERENCES.read_text(encoding="utf-8"))["provenance"]
     examples = [
         example
         for folder, name in SOURCES
         if name != MANY
-        for example in load_examples(options.work, folder, name, share)
+        for example in load_examples(options.work, folder, name, options.share)
     ]
-    trained = [as_plain_texts(example) for example in examples if not is_kept_apart(example.space)]
-    sentence_paths: list[Path] = []
-    if options.sentences is not None:
-        trained += load_examples(options.work, options.sentences, SENTENCES)
-        sentence_paths = [options.sentences / f"{SENTENCES}.{part}.jsonl" for part in ("docs", "questions")]
     head_path = WEIGHTS / HEAD_FILE
     if not options.keep:
+        trained = [as_plain_texts(example) for example in examples if not is_kept_apart(example.space)]
+        trained += load_examples(options.work, HERE / "data", PASSAGES, takes=take_all)
+        trained += load_examples(options.work, options.sentences, SENTENCES, takes=take_all)
+        taught = teach(options.work, trained) if options.teach else {}
+        trained += thin(drill_examples(), DRILL_SHARE)
+        for name in FACTS:
+            found = load_examples(options.work, options.facts, name, takes=take_all)
+            trained += map(as_plain_texts, thin(found, FACT_SHARE))
         print(f"{len(trained)} questions train the reader", flush=True)
-        questions = list(training_questions(options.work, trained))
-        start = None if options.resume is None else head_path.read_bytes()
+        questions = list(training_questions(options.work, trained, taught))
+        start = head_path.read_bytes() if options.resume else None
         head_path.write_bytes(train_head(questions, options.epochs, rate=options.rate, start=start))
+        sentence_paths = [options.sentences / f"{SENTENCES}.{part}.jsonl" for part in ("docs", "questions")]
         provenance |= {
-            "resume": options.resume,
+            "command": f"--share {options.share}" + " --resume" * options.resume + " --teach" * options.teach,
             "sentences": {path.name: sha256(path) for path in sentence_paths},
             "questions": {"reader": len(trained)},
         }
@@ -122,7 +141,7 @@ def main() -> None:
     file: dict[str, Json] = {
         "provenance": {
             "trained_by": "scripts/train_reader.py",
-            "resume": provenance["resume"],
+            "command": provenance["command"],
             "sentences": provenance["sentences"],
             "questions": {**provenance["questions"], "preferences": len(examples)},
             "sha256": dict(digests()),
@@ -175,6 +194,17 @@ def is_kept_apart(space: str) -> bool:
     return crc32(space.encode()) % FOLDS == FOLD_APART
 
 
+def thin(examples: Iterable[ReadingExample], share: float) -> list[ReadingExample]:
+    """A share of some examples."""
+    return [one for one in examples if crc32(f"x{one.question}{one.space}".encode()) % 1_000 < 1_000 * share]
+
+
+def take_all(space: str, share: float) -> bool:
+    """Take every space."""
+    del space, share
+    return True
+
+
 def is_taken(space: str, share: float) -> bool:
     """Whether a space is used: those that are kept apart always, of the others a share."""
     return is_kept_apart(space) or crc32(f"share {space}".encode()) % 1_000 < 1_000 * share
@@ -214,36 +244,45 @@ def load_examples(
     return result
 
 
-def training_questions(work: Path, examples: Sequence[ReadingExample]) -> Iterator[TrainingQuestion]:
-    """The examples with the token states of their texts."""
-    path = work / "states.pkl"
-    states: dict[object, TokenStates] = pickle.loads(path.read_bytes()) if path.exists() else {}  # noqa: S301
+def training_questions(
+    work: Path, examples: Sequence[ReadingExample], taught: Mapping[tuple[str, Passage], float]
+) -> Iterator[TrainingQuestion]:
+    """The examples with the token codes of their texts, and what a teacher says of some."""
+    path = work / "codes.pkl"
+    codes: dict[str, bytes] = pickle.loads(path.read_bytes()) if path.exists() else {}  # noqa: S301
     network = share_network()()
-
-    def encode(passage: Passage) -> TokenStates:
-        return encode_passage(network, passage.statement, passage.previous_turn)
-
-    def encode_question_of(example: ReadingExample) -> TokenStates:
-        return encode_question(network, example.question, example.asked_on)
-
     passages = {passage for example in examples for passage in (*example.candidates, *example.missed_answers)}
-    new_passages = [passage for passage in passages if passage not in states]
-    new_questions = {
-        (example.question, example.asked_on): example
-        for example in examples
-        if (example.question, example.asked_on) not in states
-    }
-    if new_passages or new_questions:
-        with ThreadPoolExecutor(2) as pool:
-            states.update(zip(new_passages, pool.map(encode, new_passages), strict=True))
-            states.update(zip(new_questions, pool.map(encode_question_of, new_questions.values()), strict=True))
-        path.write_bytes(pickle.dumps(states))
+    texts = {text for passage in passages for text in (passage.own_text, passage.previous_turn) if text}
+    new_texts = sorted(texts - codes.keys())
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(network.token_codes, (PASSAGE_PREFIX + text for text in new_texts))
+        codes.update(zip(new_texts, found, strict=True))
+        path.write_bytes(pickle.dumps(codes))
+        questions = sorted({example.question for example in examples})
+        states = dict(zip(questions, pool.map(partial(encode_question, network), questions), strict=True))
     for example in examples:
-        texts = (*example.candidates, *example.missed_answers)
+        texts_read = (*example.candidates, *example.missed_answers)
         is_answer = np.concatenate([example.is_answer, np.ones(len(example.missed_answers), np.bool_)])
-        yield TrainingQuestion(
-            states[example.question, example.asked_on], [states[passage] for passage in texts], is_answer
-        )
+        pairs = [PassageCodes(codes[one.own_text], codes.get(one.previous_turn, b"")) for one in texts_read]
+        log_odds = np.array([taught.get((example.question, one), np.nan) for one in texts_read])
+        yield TrainingQuestion(states[example.question], pairs, is_answer, log_odds)
+
+
+def teach(work: Path, examples: Sequence[ReadingExample]) -> dict[tuple[str, Passage], float]:
+    """What the cross-encoder of the package says of some answers and of the best other candidates of questions."""
+    path = work / "taught.pkl"
+    if path.exists():
+        found: dict[tuple[str, Passage], float] = pickle.loads(path.read_bytes())  # noqa: S301  # own file
+        return found
+    found, scorer = {}, E5CrossEncoder()
+    for example in examples:
+        candidates = list(zip(example.candidates, example.is_answer, strict=True))
+        right = [one for one, is_answer in candidates if is_answer][:TAUGHT_ANSWERS]
+        wrong = [one for one, is_answer in candidates if not is_answer][:TAUGHT_OTHERS]
+        scores = scorer.score(example.question, [*right, *wrong], asked_on=example.asked_on)
+        found.update(((example.question, one), score) for one, score in zip([*right, *wrong], scores, strict=True))
+    path.write_bytes(pickle.dumps(found))
+    return found
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ os.environ["XDG_CONFIG_HOME"] = os.path.join(tempfile.gettempdir(), "ecphora-tes
 
 
 FORMAT_5 = """
+DROP TABLE token_codes;
 DROP TABLE english_vector;
 ALTER TABLE scope DROP COLUMN english_embedder;
 ALTER TABLE scope DROP COLUMN english_dim;

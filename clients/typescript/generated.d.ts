@@ -725,9 +725,9 @@ export interface Prompt {
  * `vector` is `None` without an embedder; else `embedder` names the model. `embedder_coverage` says how
  * much (0..1) of the query's language it reads, `similarity_floor` at which cosine it finds two texts unrelated.
  * `english_vector` is the vector of an English query beside English vectors of memories, else `None`.
- * `term_hashes` are the hashes of the content words, in order. `topic_vector` is the vector of the topic, without
- * the question's form and addressee; `term_vectors` has the vector of each term that the topic holds, zeros for the
- * others, shape `(len(term_hashes), dim)`; both may be `None`. `entity_ids` are the ids of the entities that the
+ * `term_hashes` are the hashes of the content words, in order. `word_vectors` has the vectors of
+ * these words as they stand in the query, zeros for those without one, shape `(len(term_hashes), dim)`; `None` if
+ * the embedder gives none. `entity_ids` are the ids of the entities that the
  * query names. `relation_names` are the names that memories give to relations in the query, such as "my sister";
  * `named_text` is the text with these names in their place, "" if there are none. `main_speaker` is the name
  * of the speaker who says nearly all, "" without one; `first_person_text` is a question about them, as they would

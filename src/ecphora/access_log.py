@@ -10,11 +10,12 @@ import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import takewhile
 from time import monotonic
+from types import MappingProxyType
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from . import documents
 from .errors import StoreBusy
 from .graph import Graph
 from .graph_updates import apply_batch
-from .model import Access, AccessKind, Hit, WriteBatch
+from .model import Access, AccessKind, Hit, NodeId, WriteBatch
 from .ports import Activation
 from .scope_writer import ScopeWriter, nonblocking_handle
 from .stages.eisa import chronology
@@ -45,6 +46,8 @@ IDLE_SECONDS = 1.0
 EXIT_FLUSH_SECONDS = 2.0
 """Seconds that all logs together may take to be written when the interpreter exits."""
 
+NO_CODES: Mapping[NodeId, bytes] = MappingProxyType({})
+
 _logger = logging.getLogger("ecphora")
 
 
@@ -62,9 +65,9 @@ def recall_accesses(graph: Graph, activation: Activation, hits: Sequence[Hit], n
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """The accesses of one recall, or its episode; ``queued_at`` is on the monotonic clock.
+    """The accesses of one recall, with the token codes that it made, or its episode.
 
-    ``needs_full_log`` says that from here on no access may expire.
+    ``queued_at`` is on the monotonic clock. ``needs_full_log`` says that from here on no access may expire.
     """
 
     queued_at: float
@@ -72,6 +75,7 @@ class LogEntry:
     accesses: tuple[Access, ...] = ()
     needs_full_log: bool = False
     episode: documents.CheckedEpisode | None = None
+    codes: Mapping[NodeId, bytes] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -109,12 +113,16 @@ class AccessLog:
         now: datetime,
         *,
         needs_full_log: bool = False,
+        codes: Mapping[NodeId, bytes] = NO_CODES,
     ) -> None:
-        """Queue the accesses and the episode of a recall; does not wait, and raises nothing."""
+        """Queue the accesses and the episode of a recall, and ``codes``, the token codes of memories that had none.
+
+        Does not wait, and raises nothing.
+        """
         queued_at = monotonic()
         with self._condition:
-            if accesses:
-                self._enqueue(LogEntry(queued_at, now, tuple(accesses), needs_full_log))
+            if accesses or codes:
+                self._enqueue(LogEntry(queued_at, now, tuple(accesses), needs_full_log, codes=codes))
             if episode is not None:
                 self._enqueue(LogEntry(queued_at, now, episode=episode))
 
@@ -234,7 +242,9 @@ class AccessLog:
         else:
             accesses = tuple(access for entry in entries for access in entry.accesses)
             needs_full_log = any(entry.needs_full_log for entry in entries)
-            writer.cache.apply(store.commit(writer.scope, WriteBatch(accesses=accesses, needs_full_log=needs_full_log)))
+            batch = WriteBatch(accesses=accesses, needs_full_log=needs_full_log)
+            codes = {node: one for entry in entries for node, one in entry.codes.items()}
+            writer.cache.apply(store.commit(writer.scope, writer.with_kept_codes(batch, codes)))
 
     def _finish(self, entries: Sequence[LogEntry], error: Exception | None = None, *, is_retry: bool = False) -> None:
         with self._condition:

@@ -6,16 +6,21 @@ from datetime import date
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .cancellation import check_cancellation
+from .encode import indexed_text
 from .errors import LLMError, ReaderUnavailable
 from .graph import Graph
-from .model import Mask, Node, Query, Rows, Scores
+from .model import Mask, Node, NodeId, Query, Rows, Scores
 from .ports import (
     ActivateCandidates,
     CascadeReader,
+    CodeReader,
+    CodeSource,
     NodeReader,
     Passage,
+    PassageCodes,
     Reader,
     ReadingStrategy,
     Strategy,
@@ -31,15 +36,36 @@ def find_candidates(strategy: Strategy, query: Query, graph: Graph) -> ActivateC
     return lambda _read: activation
 
 
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A memory, and the one before it that a reader may see too."""
+
+    node: Node
+    previous: Node | None
+
+    @property
+    def passage(self) -> Passage:
+        """What a reader gets of it."""
+        node, previous = self.node, self.previous
+        return Passage(
+            node.text,
+            speaker=node.speaker,
+            happened_on=_known_day(node),
+            title=node.heading or node.title,
+            previous_turn="" if previous is None else _with_speaker(previous),
+        )
+
+
 @dataclass(slots=True)
 class CandidateReading:
     """Reads candidates of one query; a :class:`~ecphora.ports.RowReader`.
 
     It reads them in the order given, a batch at a time. With ``time_limit``, in seconds from the first batch, it starts
     none that would probably end later: one is taken to last as long as the longest before. If the reader fails, the
-    rest is not read. ``seconds`` says how long it has read, ``count`` how many passages it has read at least once, and
-    ``unread_count`` how many the time limit or a failure left unread; ``error`` says why the reader failed, also if
-    another one stood in. ``clock`` gives seconds.
+    rest is not read. A reader that encodes texts apart gets what the store has kept of them, by ``read_codes``; what it
+    lacks is encoded, and then in ``new_codes``. ``seconds`` says how long it has read, ``count`` how many passages it
+    has read at least once, and ``unread_count`` how many the time limit or a failure left unread; ``error`` says why
+    the reader failed, also if another one stood in. ``clock`` gives seconds.
     """
 
     reader: Reader
@@ -49,10 +75,12 @@ class CandidateReading:
     time_limit: float | None = None
     is_mandatory: bool = False
     clock: Callable[[], float] = perf_counter
+    read_codes: CodeSource | None = None
     seconds: float = field(default=0.0, init=False)
     count: int = field(default=0, init=False)
     unread_count: int = field(default=0, init=False)
     error: str | None = field(default=None, init=False)
+    new_codes: dict[NodeId, bytes] = field(default_factory=dict, init=False)
     _passages_read: dict[int, Passage] = field(default_factory=dict, init=False)
     _deadline: float | None = field(default=None, init=False)
     _longest_batch: float = field(default=0.0, init=False)
@@ -64,20 +92,20 @@ class CandidateReading:
         """
         started = self.clock()
         log_odds = np.full(len(rows), np.nan, np.float32)
-        passages = self._passages(rows, eligible)
-        places = [place for place, one in enumerate(passages) if one]
+        turns = self._turns(rows, eligible)
+        places = [place for place, one in enumerate(turns) if one]
         self.unread_count += len(places)
         failure_count = self.reader.failure_count if isinstance(self.reader, FallbackReader) else 0
         for batch in self._batches(places, self.reader.batch_size):
-            texts = [passage for place in batch if (passage := passages[place])]
+            found = [turn for place in batch if (turn := turns[place])]
             try:
-                log_odds[batch] = self.reader.read(self.query.reading_text, texts, asked_on=self._asked_on)
+                log_odds[batch] = self._read(found)
             except (ReaderUnavailable, LLMError) as error:
                 self.error = str(error)
                 break
-            self.count += len(batch)
+            self.count += int(np.isfinite(log_odds[batch]).sum())
             self.unread_count -= len(batch)
-            self._passages_read.update(zip(rows[batch].tolist(), texts, strict=True))
+            self._passages_read.update(zip(rows[batch].tolist(), (turn.passage for turn in found), strict=True))
         if isinstance(self.reader, FallbackReader) and self.reader.failure_count > failure_count:
             self.error = self.reader.last_error
         self.seconds += self.clock() - started
@@ -123,8 +151,25 @@ class CandidateReading:
             yield places[start : start + size]
             self._longest_batch = max(self._longest_batch, self.clock() - batch_start)
 
-    def _passages(self, rows: Rows, eligible: Mask) -> list[Passage | None]:
-        """The passage of each row; None if another process has forgotten the memory."""
+    def _read(self, turns: list[_Turn]) -> NDArray[np.float64]:
+        """Log-odds that each turn answers the query."""
+        reader, question = self.reader, self.query.reading_text
+        if not isinstance(reader, CodeReader) or self.read_codes is None:
+            return reader.read(question, [turn.passage for turn in turns], asked_on=self._asked_on)
+        nodes = {node.id: node for turn in turns for node in (turn.node, turn.previous) if node is not None}
+        codes = dict(self.read_codes(reader.code_model, list(nodes)))
+        missing = [node for id_, node in nodes.items() if id_ not in codes]
+        new = dict(zip((node.id for node in missing), reader.encode([*map(indexed_text, missing)]), strict=True))
+        self.new_codes |= new
+        codes |= new
+        passages = [
+            PassageCodes(codes[turn.node.id], b"" if turn.previous is None else codes[turn.previous.id])
+            for turn in turns
+        ]
+        return reader.read_codes(question, passages)
+
+    def _turns(self, rows: Rows, eligible: Mask) -> list[_Turn | None]:
+        """Each row with the turn before it; None if another process has forgotten the memory."""
         previous = self.graph.previous_rows[rows]
         previous = np.where((previous >= 0) & eligible[previous], previous, -1)
         wanted = np.unique(np.concatenate([rows, previous[previous >= 0]]))
@@ -134,19 +179,9 @@ class CandidateReading:
             return nodes.get(self.graph.id(row)) if row >= 0 else None
 
         return [
-            None if (found := node(row)) is None else _passage(found, node(before))
+            None if (found := node(row)) is None else _Turn(found, node(before))
             for row, before in zip(rows.tolist(), previous.tolist(), strict=True)
         ]
-
-
-def _passage(node: Node, previous: Node | None) -> Passage:
-    return Passage(
-        node.text,
-        speaker=node.speaker,
-        happened_on=_known_day(node),
-        title=node.heading or node.title,
-        previous_turn="" if previous is None else _with_speaker(previous),
-    )
 
 
 def _with_speaker(node: Node) -> str:

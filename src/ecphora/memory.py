@@ -85,6 +85,7 @@ from .ports import (
     Reader,
     Store,
     Strategy,
+    WordEmbedder,
     embedder_coverage,
 )
 from .query import analyze
@@ -240,7 +241,9 @@ class Memory:
             self._close_store()
             raise
         self._embedder: Embedder = packaged_embedder(cache.embedder_name) if embedder is None else embedder
-        self._scope_writer = ScopeWriter(self._store, self.scope, self._embedder, self._extractor, self.strategy, cache)
+        self._scope_writer = ScopeWriter(
+            self._store, self.scope, self._embedder, self._extractor, self.strategy, cache, self._reader
+        )
         self._query_embedder = QueryEmbedder(partial(self._scope_writer.embed, is_query=True))
         self._access_log = AccessLog(self._scope_writer)
         self._has_warned_of_unread = False
@@ -546,7 +549,7 @@ class Memory:
             media_query=media_query,
         )
         graph = self.graph()
-        read_nodes = self._scope_writer.reader(graph)
+        read_nodes = self._scope_writer.node_reader(graph)
         candidate_reading = (
             None
             if self._reader is None or when_to_read is Reading.NEVER
@@ -557,6 +560,7 @@ class Memory:
                 read_nodes,
                 time_limit=None if reading_ms is None else reading_ms / 1000,
                 is_mandatory=when_to_read is Reading.ALWAYS,
+                read_codes=self._scope_writer.code_source,
             )
         )
         steps = RecallSteps(
@@ -676,7 +680,8 @@ class Memory:
         if self.is_read_only:
             self._access_log.count_unlogged(len(accesses) + (episode is not None))
         else:
-            self._access_log.add(accesses, episode, now, needs_full_log=needs_full_log)
+            codes = {} if steps.reading is None else steps.reading.new_codes
+            self._access_log.add(accesses, episode, now, needs_full_log=needs_full_log, codes=codes)
 
     @property
     def unlogged_count(self) -> int:
@@ -740,7 +745,7 @@ class Memory:
                 recollection,
                 text,
                 graph,
-                writer.reader(graph),
+                writer.node_reader(graph),
                 used_ids=used,
                 context_ids=[node_id for id_ in context for node_id in documents.node_ids_of(graph, id_) or (id_,)],
                 source=source,
@@ -772,7 +777,7 @@ class Memory:
             self._clock(),
             self._embedder,
             self._query_embedder,
-            read_nodes=self._scope_writer.reader(graph),
+            read_nodes=self._scope_writer.node_reader(graph),
             where=where,
             as_of=as_of,
             known_at=known_at,
@@ -782,6 +787,7 @@ class Memory:
             media=media_query,
             zone=self.zone,
             embed_english=self._scope_writer.english_query_encoder(),
+            embed_words=self._embedder.embed_words if isinstance(self._embedder, WordEmbedder) else None,
         )
 
     # ---- look up
@@ -814,7 +820,9 @@ class Memory:
         order, limit, query = lookup.check_order(order), check_count("limit", limit), self._filter_query(where)
         cursor = None if after is None else lookup.Cursor.from_text(after, order)
         graph = self.graph()
-        return lookup.find_page(graph, query, self._scope_writer.reader(graph), order=order, limit=limit, after=cursor)
+        return lookup.find_page(
+            graph, query, self._scope_writer.node_reader(graph), order=order, limit=limit, after=cursor
+        )
 
     def count(self, *, where: Filter = MATCH_ALL) -> int:
         """The number of memories that pass a filter; a long text is one."""
@@ -1028,7 +1036,7 @@ class Memory:
                 if vector is None
                 else tuple(entry for entry, _ in insight_index.nearest_insights(graph, vector, limit))
             )
-        return insight_index.load_insights(entries, self._scope_writer.reader(graph))
+        return insight_index.load_insights(entries, self._scope_writer.node_reader(graph))
 
     def answer(
         self,

@@ -384,9 +384,11 @@ class WriteBatch(ShortRepr):
     ``embedder`` names the model that made ``vectors``; ``switch_embedder`` makes it the scope's own, once every episode
     has its vector. ``english_embedder`` names the model of ``english_vectors``, the second vectors of English texts. A
     store leaves them out if the scope has some of another model, or vectors of another model than ``embedder``;
-    ``switch_embedder`` deletes those of another model. ``cursors`` say how far each incremental process has come, by
-    its name: the highest ``seq`` it has processed. ``undo_batch`` names the undo batch that the rows belong to;
-    ``undoes`` is the id of the latest undo batch, whose rows are all deleted and whose cursors are set back.
+    ``switch_embedder`` deletes those of another model. ``token_codes`` are what a reader keeps of texts, and
+    ``code_model`` names what made them; no graph has them, so a store does not return them. ``cursors`` say how
+    far each incremental process has come, by its name: the highest ``seq`` it has processed. ``undo_batch`` names the
+    undo batch that the rows belong to; ``undoes`` is the id of the latest undo batch, whose rows are all deleted and
+    whose cursors are set back.
     ``needs_full_log`` keeps the scope's access log complete from here on; otherwise a store may let old accesses
     expire, and ``retention`` says which are left.
     ``expected_revision`` makes a store refuse the batch with ``StaleWrite`` if the scope has another revision;
@@ -399,6 +401,7 @@ class WriteBatch(ShortRepr):
     analyses: Mapping[NodeId, TextAnalysis] = field(default_factory=dict)
     vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
     english_vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
+    token_codes: Mapping[NodeId, bytes] = field(default_factory=dict)
     media_vectors: tuple[MediaVector, ...] = ()
     edges: tuple[Edge, ...] = ()
     validity_ends: tuple[ValidityEnd, ...] = ()
@@ -411,6 +414,7 @@ class WriteBatch(ShortRepr):
     undoes: str | None = None
     embedder: str | None = None
     english_embedder: str | None = None
+    code_model: str | None = None
     switch_embedder: bool = False
     needs_full_log: bool = False
     retention: LogRetention = FULL_LOG
@@ -644,9 +648,9 @@ class Query(ShortRepr):
     ``vector`` is ``None`` without an embedder; else ``embedder`` names the model. ``embedder_coverage`` says how
     much (0..1) of the query's language it reads, ``similarity_floor`` at which cosine it finds two texts unrelated.
     ``english_vector`` is the vector of an English query beside English vectors of memories, else ``None``.
-    ``term_hashes`` are the hashes of the content words, in order. ``topic_vector`` is the vector of the topic, without
-    the question's form and addressee; ``term_vectors`` has the vector of each term that the topic holds, zeros for the
-    others, shape ``(len(term_hashes), dim)``; both may be ``None``. ``entity_ids`` are the ids of the entities that the
+    ``term_hashes`` are the hashes of the content words, in order. ``word_vectors`` has the vectors of
+    these words as they stand in the query, zeros for those without one, shape ``(len(term_hashes), dim)``; ``None`` if
+    the embedder gives none. ``entity_ids`` are the ids of the entities that the
     query names. ``relation_names`` are the names that memories give to relations in the query, such as "my sister";
     ``named_text`` is the text with these names in their place, "" if there are none. ``main_speaker`` is the name
     of the speaker who says nearly all, "" without one; ``first_person_text`` is a question about them, as they would
@@ -664,8 +668,7 @@ class Query(ShortRepr):
     embedder_coverage: float = 1.0
     similarity_floor: float = 0.0
     term_hashes: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
-    topic_vector: Vector | None = None
-    term_vectors: Vectors | None = None
+    word_vectors: Vectors | None = None
     english_vector: Vector | None = None
     entity_ids: tuple[NodeId, ...] = ()
     relation_names: tuple[RelationName, ...] = ()

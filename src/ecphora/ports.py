@@ -37,6 +37,8 @@ Clock = Callable[[], datetime]
 Progress = Callable[[int, int], None]
 """Called with the number of items done and their total."""
 
+CodeSource = Callable[[str, Sequence[NodeId]], Mapping[NodeId, bytes]]
+"""Returns the token codes that a model has made of nodes, as far as they are kept."""
 NodeReader = Callable[[Rows], list[Node]]
 """Fetches the nodes of some rows, in their order."""
 
@@ -137,6 +139,12 @@ class Passage(ShortRepr):
     previous_turn: str = ""
 
     @property
+    def own_text(self) -> str:
+        """The title and the text with its speaker, as it is embedded: without the day and the turn before."""
+        text = f"{self.title}\n{self.text}" if self.title else self.text
+        return f"{self.speaker}: {text}" if self.speaker else text
+
+    @property
     def statement(self) -> str:
         """The title, the day and the text with its speaker, without the turn before."""
         heading = " · ".join(part for part in (self.title, self.happened_on and self.happened_on.isoformat()) if part)
@@ -166,6 +174,41 @@ class Reader(Protocol):
         A passage is read with the question and without the other passages; ``asked_on`` is the day of the question.
         Raises ``ReaderUnavailable`` if the model does not answer.
         """
+        ...
+
+
+@runtime_checkable
+class WordEmbedder(Embedder, Protocol):
+    """An embedder whose vectors of words come from the run that embeds their text, so that they cost no other."""
+
+    def embed_words(self, question: str, words: Sequence[str], /) -> Vectors:
+        """The vectors of words as they stand in a question, shape ``(len(words), dim)``, 0 for a word not found."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PassageCodes:
+    """The token codes of a memory, and of the turn before it; b"" if there is none."""
+
+    own: bytes
+    previous_turn: bytes = b""
+
+
+@runtime_checkable
+class CodeReader(Reader, Protocol):
+    """A reader that encodes every text once, apart from all questions, and reads what a store keeps of it."""
+
+    @property
+    def code_model(self) -> str:
+        """What makes the codes; another name for codes that cannot be read together with these."""
+        ...
+
+    def encode(self, texts: Sequence[str], /) -> list[bytes]:
+        """The token codes of texts, made of each alone; raises ``ReaderUnavailable`` if the model does not answer."""
+        ...
+
+    def read_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
+        """As :meth:`Reader.read`, from token codes of passages, best first; NaN for those that it does not read."""
         ...
 
 
@@ -318,6 +361,15 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close the file or connection; closing twice is harmless."""
+        ...
+
+
+@runtime_checkable
+class TokenCodeStore(Store, Protocol):
+    """A store that keeps what a reader has made of texts, :attr:`~ecphora.model.WriteBatch.token_codes`."""
+
+    def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
+        """Return the token codes of nodes, as far as this model has made them."""
         ...
 
 

@@ -1,6 +1,6 @@
 """Analyzes a question: its terms, names, dates and vectors."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
@@ -16,7 +16,6 @@ from .language.identifier_terms import asked_identifiers, quantity_hashes
 from .language.language_identification import is_english
 from .language.name_normalization import entity_id
 from .language.names import names
-from .language.question import topic
 from .language.relation_mentions import asked_relations
 from .language.terms import extract_terms, hash_terms, surface_forms
 from .media_checks import check_media_query
@@ -42,32 +41,17 @@ MAX_QUESTION_TERMS = 24
 """A longer question is not split, since its single terms say little."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryParts:
-    """The texts of a question that are embedded: itself, its topic, and the topic's terms by position."""
+def question_words(question: str, graph: Graph) -> dict[int, str]:
+    """The words of a question whose meaning reasons compare, by the places of their terms: without speakers it names.
 
-    question: str
-    topic: str
-    term_texts: Mapping[int, str]
-
-    @property
-    def texts(self) -> list[str]:
-        """Each text once."""
-        return list(dict.fromkeys((self.question, self.topic, *self.term_texts.values())))
-
-
-def query_parts(question: str, graph: Graph) -> QueryParts:
-    """Split a question into its topic, without the speakers it names, and the terms of the topic.
-
-    A text of more than :data:`MAX_QUESTION_TERMS` terms is not split.
+    A text of more than :data:`MAX_QUESTION_TERMS` terms has none.
     """
     terms, forms = list(dict.fromkeys(extract_terms(question))), surface_forms(question)
-    speaker_terms = speakers.speaker_index(graph).by_term
     if len(terms) > MAX_QUESTION_TERMS:
-        return QueryParts(question, question, {})
+        return {}
+    speaker_terms = speakers.speaker_index(graph).by_term
     named = {term for term, code in zip(terms, hash_terms(terms).tolist(), strict=True) if code in speaker_terms}
-    texts = {place: forms[term] for place, term in enumerate(terms) if term in forms and term not in named}
-    return QueryParts(question, topic(question, named), texts)
+    return {place: forms[term] for place, term in enumerate(terms) if term in forms and term not in named}
 
 
 def analyze(
@@ -75,7 +59,7 @@ def analyze(
     graph: Graph,
     now: datetime,
     embedder: Embedder,
-    embed: Callable[[QueryParts], Vectors],
+    embed: Callable[[str], Vector],
     *,
     read_nodes: NodeReader,
     where: Filter,
@@ -87,13 +71,15 @@ def analyze(
     media: MediaQuery | None = None,
     zone: tzinfo = UTC,
     embed_english: Callable[[str], Vector] | None = None,
+    embed_words: Callable[[str, Sequence[str]], Vectors] | None = None,
 ) -> Query:
     """Check, analyze and embed a question, once for everything that uses it.
 
-    ``embed`` gives the vectors of a question's texts, ``embed_goal`` that of the goal; neither is called for an empty
-    graph. ``embed_english`` gives the English vector of a question; it is called for an English question to a graph
-    with English vectors. ``read_nodes`` fetches the memories that may say who "my sister" in a question is; it is not
-    called for other questions. ``zone`` is that of times without an offset, and of the days that the question names.
+    ``embed`` gives the vector of a question, ``embed_goal`` that of the goal, ``embed_words`` those of the words of a
+    question that was just embedded; none is called for an empty graph. ``embed_english`` gives the English vector of a
+    question; it is called for an English question to a graph with English vectors. ``read_nodes`` fetches the memories
+    that may say who "my sister" in a question is; it is not called for other questions. ``zone`` is that of times
+    without an offset, and of the days that the question names.
     Raises ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of another
     length.
     """
@@ -106,21 +92,20 @@ def analyze(
         question, now, as_of=event_time, known_at=recording_time, retroactive=retroactive, where=where
     )
     named = _name_relations(time_and_filter, graph, read_nodes)
-    parts = query_parts(named.text, graph)
     main_speaker = speakers.main_speaker(graph) or ""
     own = ask_oneself(named.text, main_speaker) if main_speaker and is_english(named.text) else named.text
-    vectors, english_vector = _embed_parts(parts, graph, embed, embed_english, own)
+    vector, english_vector = _embed_question(named.text, graph, embed, embed_english, own)
     stored = graph.vectors.view
-    if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
+    if vector is not None and len(stored) and stored.shape[1] != len(vector):
         raise EmbedderMismatch(
-            f"this scope has vectors of {stored.shape[1]} numbers, {embedder.name!r} now gives {vectors.shape[1]}; "
+            f"this scope has vectors of {stored.shape[1]} numbers, {embedder.name!r} now gives {len(vector)}; "
             "open it with the original embedder, or give the new one another name"
         )
     query = build_query(
         question,
         now,
-        vector=None,
-        embedded_parts=None if vectors is None else (parts, vectors),
+        vector=vector,
+        word_vectors=None if vector is None or embed_words is None else _embed_words(named.text, graph, embed_words),
         embedder=embedder.name,
         embedder_coverage=embedder_coverage(embedder, question),
         similarity_floor=similarity_floor(embedder),
@@ -141,19 +126,30 @@ def analyze(
     return replace(query, goal=Goal(goal, goal_vector, embedder_coverage(embedder, goal)))
 
 
-def _embed_parts(
-    parts: QueryParts,
+def _embed_question(
+    question: str,
     graph: Graph,
-    embed: Callable[[QueryParts], Vectors],
+    embed: Callable[[str], Vector],
     embed_english: Callable[[str], Vector] | None,
     english_text: str,
-) -> tuple[Vectors | None, Vector | None]:
-    """The vectors of a question's texts, and its English vector, made at once; None for what is not needed."""
+) -> tuple[Vector | None, Vector | None]:
+    """The vectors of a question, made at once; None for what is not needed."""
     if not len(graph):
         return None, None
-    if embed_english is None or not len(graph.english_vectors) or not is_english(parts.question):
-        return embed(parts), None
-    return run_both(partial(embed, parts), partial(embed_english, english_text))
+    if embed_english is None or not len(graph.english_vectors) or not is_english(question):
+        return embed(question), None
+    return run_both(partial(embed, question), partial(embed_english, english_text))
+
+
+def _embed_words(question: str, graph: Graph, embed: Callable[[str, Sequence[str]], Vectors]) -> Vectors | None:
+    """The vectors of a question's words as they stand in it: a row for each term, zeros for those without one."""
+    words = question_words(question, graph)
+    if not words:
+        return None
+    found = embed(question, list(words.values()))
+    vectors = np.zeros((len(dict.fromkeys(extract_terms(question))), found.shape[1]), np.float32)
+    vectors[list(words)] = found
+    return vectors
 
 
 def _check_goal(goal: object) -> str | None:
@@ -191,7 +187,7 @@ def build_query(
     embedder_coverage: float,
     embedder: str = "",
     similarity_floor: float = 0.0,
-    embedded_parts: tuple[QueryParts, Vectors] | None = None,
+    word_vectors: Vectors | None = None,
     as_of: datetime | None = None,
     known_at: datetime | None = None,
     retroactive: bool = False,
@@ -200,21 +196,13 @@ def build_query(
     media: MediaQuery | None = None,
     zone: tzinfo = UTC,
 ) -> Query:
-    """Build a query from a text; ``embedded_parts`` are its parts and the vectors of their texts.
+    """Build a query from a text, its vector, and those of its words by the places of their terms.
 
     ``named`` is the text with names in place of relations; terms and vectors are those of this text. ``zone`` is that
     of the days and hours that the text names.
     """
     named = named or NamedQuestion(text)
     term_hashes = hash_terms(list(dict.fromkeys(extract_terms(named.text))))
-    topic_vector, term_vectors = None, None
-    if embedded_parts is not None:
-        parts, vectors = embedded_parts
-        by_text = dict(zip(parts.texts, vectors, strict=True))
-        vector, topic_vector = by_text[named.text], by_text[parts.topic]
-        term_vectors = np.zeros((len(term_hashes), len(vector)), np.float32)
-        for place, term in parts.term_texts.items():
-            term_vectors[place] = by_text[term]
     return Query(
         text=text,
         named_text=named.text if named.relation_names else "",
@@ -224,8 +212,7 @@ def build_query(
         embedder_coverage=embedder_coverage,
         similarity_floor=similarity_floor,
         term_hashes=term_hashes,
-        topic_vector=topic_vector,
-        term_vectors=term_vectors,
+        word_vectors=word_vectors,
         entity_ids=tuple(dict.fromkeys((*(entity_id(name) for name in names(text)), *named.entity_ids))),
         relation_names=tuple(named.relation_names),
         time_ranges=_time_ranges(text, as_of or now, zone),

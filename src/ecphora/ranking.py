@@ -111,7 +111,7 @@ class Ranking:
     @cached_property
     def term_similarity_z(self) -> NDArray[np.float64]:
         """The z-score of each row's similarity to each word of the question: ``(rows, words)``."""
-        terms = self.query.term_vectors
+        terms = self.query.word_vectors
         if terms is None or not terms.any():
             return np.zeros((len(self.order), len(self.question_words)))
         return term_zscores(self.graph, self.query, terms, (self.order,))[0].astype(np.float64) * terms.any(axis=1)

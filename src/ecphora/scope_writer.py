@@ -9,22 +9,26 @@ from functools import partial
 from . import documents, encode, media_spaces
 from .cancellation import check_cancellation, current_cancellation
 from .english_vectors import embed_english, english_memories, with_english_vectors
-from .errors import EmbedderMismatch, StaleWrite, StoreBusy
+from .errors import EmbedderMismatch, ReaderUnavailable, StaleWrite, StoreBusy
 from .forget import has_content_tombstone, has_memory_tombstone
 from .graph import Graph
 from .graph_cache import GraphCache
-from .model import Access, AccessKind, Extraction, Node, NodeId, Vector, Vectors, WriteBatch
+from .model import Access, AccessKind, Extraction, Kind, Node, NodeId, Vector, Vectors, WriteBatch
 from .parallel import run_both
 from .ports import (
+    CodeReader,
+    CodeSource,
     Embedder,
     Extractor,
     FullLogStrategy,
     IncrementalStrategy,
     NodeReader,
     NonblockingStore,
+    Reader,
     SecondsLeft,
     Store,
     Strategy,
+    TokenCodeStore,
     english_embedder,
 )
 from .store_as_query import store_accesses, writes_on_store
@@ -70,9 +74,9 @@ class VectorSource:
         return {node.id: self._vectors[node.id] for node in nodes}
 
     def complete(self, batch: WriteBatch) -> WriteBatch:
-        """A batch of nodes that were embedded, with their English vectors."""
+        """A batch of nodes that were embedded, with their English vectors, and what the reader keeps of memories."""
         found = {node.id: self._english_vectors[node.id] for node in batch.nodes if node.id in self._english_vectors}
-        return with_english_vectors(batch, found, self._writer.english_embedder)
+        return with_english_vectors(self._writer.with_token_codes(batch), found, self._writer.english_embedder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,7 @@ class ScopeWriter:
     extractor: Extractor
     strategy: Strategy
     cache: GraphCache
+    reader: Reader | None = None
 
     def graph(self) -> Graph:
         """The memory graph as of the last commit of any process; immutable, safe to keep.
@@ -114,9 +119,31 @@ class ScopeWriter:
             )
         return graph
 
-    def reader(self, graph: Graph) -> NodeReader:
+    def node_reader(self, graph: Graph) -> NodeReader:
         """Fetches nodes by their rows in a graph."""
         return lambda rows: self.store.nodes(self.scope, [graph.id(row) for row in rows])
+
+    @property
+    def code_source(self) -> CodeSource | None:
+        """Fetches token codes; None if the store keeps none."""
+        return partial(self.store.token_codes, self.scope) if isinstance(self.store, TokenCodeStore) else None
+
+    def with_token_codes(self, batch: WriteBatch) -> WriteBatch:
+        """A batch with the token codes of its memories, if the reader makes any and the store keeps them."""
+        reader, nodes = self.reader, [node for node in batch.nodes if node.kind is Kind.EPISODE]
+        if not nodes or not isinstance(reader, CodeReader) or self.code_source is None:
+            return batch
+        try:
+            codes = reader.encode([encode.indexed_text(node) for node in nodes])
+        except ReaderUnavailable:  # they are made when they are read
+            return batch
+        return self.with_kept_codes(batch, dict(zip((node.id for node in nodes), codes, strict=True)))
+
+    def with_kept_codes(self, batch: WriteBatch, codes: Mapping[NodeId, bytes]) -> WriteBatch:
+        """A batch with token codes that the reader has made; those of memories that are forgotten are left out."""
+        if not codes or not isinstance(self.reader, CodeReader):
+            return batch
+        return replace(batch, token_codes=codes, code_model=self.reader.code_model)
 
     # ---- committing
 
@@ -277,7 +304,7 @@ class ScopeWriter:
         for _ in range(MAX_RETRIES):
             graph = self.graph()
             while strategy.has_pending(graph):
-                batch = strategy.process(graph, self.reader(graph), now)
+                batch = strategy.process(graph, self.node_reader(graph), now)
                 ids, texts = [node.id for node in batch.nodes], map(encode.indexed_text, batch.nodes)
                 vectors = dict(zip(ids, self.embed(texts), strict=True)) if ids else {}
                 batch = replace(batch, vectors=vectors, embedder=self.embedder.name, read_revision=graph.revision)

@@ -36,7 +36,7 @@ class Facts(_View):
         """The updates and contradictions that consolidation found, those of the latest memories first."""
         limit, writer = check_count("limit", limit), self._writer()
         graph = writer.graph()
-        return validity.list_updates(graph, writer.reader(graph), limit)
+        return validity.list_updates(graph, writer.node_reader(graph), limit)
 
     def reject(self, old: NodeId, new: NodeId) -> UndoBatch:
         """State that a memory neither supersedes nor contradicts an older one; ``undo`` reverts it.
@@ -108,7 +108,7 @@ class Maintenance(_View):
         limit, writer = check_count("limit", limit), self._writer()
         graph = writer.graph()
         rows = pruning.decayed_rows(graph, decay.DecayPolicy(), self._clock().timestamp())
-        return writer.reader(graph)(rows[:limit])
+        return writer.node_reader(graph)(rows[:limit])
 
     def pin(self, ids: NodeId | Iterable[NodeId]) -> None:
         """Keep memories from decay. Raises ``InvalidInput`` for an unknown id."""

@@ -30,7 +30,7 @@ class Form:
 
 
 VECTORS = (
-    "vector", "topic_vector", "term_vectors", "english_vector", "term_hashes", "identifiers", "quantities", "media"
+    "vector", "word_vectors", "english_vector", "term_hashes", "identifiers", "quantities", "media"
 )  # fmt: skip
 """The fields of a query that are not written: arrays and hashes, which only strategies use."""
 DEFAULT_FORM = Form()

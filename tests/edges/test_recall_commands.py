@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from ecphora.cli.main import main
 from ecphora.model import Reading
+from ecphora.readers.late_interaction import LateInteractionReader
 from ecphora.validate import check_reading
 
 NEARER = "is nearer in meaning to the question"
@@ -71,6 +72,7 @@ def test_reading_ms_is_passed_on_and_by_default_there_is_none(
 @pytest.mark.usefixtures("two_memories")
 def test_recall_says_on_stderr_what_a_deadline_left_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_READER", "builtin")
+    monkeypatch.setattr(LateInteractionReader, "batch_size", 6)
     for name in ("Ana", "Bo", "Cleo", "Dan", "Eve", "Flo"):
         assert ecphora("remember", f"{name} lives in Porto now.").exit_code == 0
     recall = ("recall", "Where does Ana live now, in Porto?", "--reading", "always")

@@ -80,7 +80,7 @@ def memory(path: Path) -> Iterator[Memory]:
 def test_recall_reads_rereads_and_compares_times(memory: Memory) -> None:
     """Otherwise the other tests would say less than they seem to."""
     found = [memory.recall(question, log_access=False) for question in QUESTIONS]
-    assert {one.cost.passages_read for one in found} == {24}
+    assert all(8 <= one.cost.passages_read <= 24 for one in found)
     features = {part.feature for one in found for hit in one for part in hit.why.contributions}
     assert {"reading", "second reading"} <= features
     assert {"newer answer", "older answer"} & features
@@ -109,10 +109,10 @@ def test_work_of_a_recall_does_not_depend_on_the_clock(
     slow = partial(CandidateReading, clock=lambda: float(next(seconds)))
     monkeypatch.setattr(ecphora.memory, "CandidateReading", slow)
     assert {question: ask(memory, question) for question in QUESTIONS} == expected
-    size = LateInteractionReader.batch_size
-    for options, read in ({}, 24), ({"reading_ms": 100.0}, size):
-        found = memory.recall(QUESTIONS[0], log_access=False, **options)  # type: ignore[arg-type]
-        assert (found.cost.passages_read, found.cost.passages_unread) == (read, 24 - read)
+    assert memory.recall(QUESTIONS[0], log_access=False).cost.passages_unread == 0
+    monkeypatch.setattr(LateInteractionReader, "batch_size", 6)  # after each batch, a look at the clock
+    found = memory.recall(QUESTIONS[0], log_access=False, reading_ms=100.0)
+    assert (found.cost.passages_read, found.cost.passages_unread) == (6, 18)
 
 
 def test_fresh_process_on_a_busy_machine_gives_the_same_results(path: Path, expected: dict[str, str]) -> None:

@@ -180,7 +180,7 @@ def test_day_is_that_of_whoever_told_it() -> None:
 def test_equal_memories_of_a_time_come_in_its_order() -> None:
     nodes = [told("c", "Same.", "12", 20), told("a", "Same.", "12", 8), told("b", "Same.", "12", 15)]
     graph = graph_of(*nodes, *(node for node in diary() if node.id != "12"))
-    query = query_of("What happened on 12 July?", vector=None, topic_vector=None)
+    query = query_of("What happened on 12 July?", vector=None)
     assert order_of(graph, query)[:3] == ["a", "b", "c"]
 
 

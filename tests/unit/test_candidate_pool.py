@@ -17,7 +17,7 @@ from ecphora.stages.fused.features import centroid
 from ecphora.stages.retrieval import dense, entity_links, filters, fusion, top_k
 from ecphora.stages.retrieval.bm25 import Postings
 from ecphora.stages.retrieval.entity_links import ReachedRows
-from ecphora.testing import NOON, sample_batch, sample_entity, sample_node, sample_query, sample_vector
+from ecphora.testing import NOON, sample_batch, sample_entity, sample_node, sample_query
 from ecphora.testing.samples import sample_english_vector
 
 pytestmark = pytest.mark.medium
@@ -68,7 +68,6 @@ def sample_queries() -> list[Query]:
         *found,
         *(replace(query, vector=None) for query in found[:6]),
         *(replace(query, embedder_coverage=0.3) for query in found[:6]),
-        *(replace(query, topic_vector=sample_vector(query.text[::-1])) for query in found[:6]),
         *(replace(query, english_vector=sample_english_vector(query.text[::-1])) for query in found[:6]),
     ]
 
@@ -210,10 +209,6 @@ def test_features_of_the_pool_equal_those_over_all_rows() -> None:
             "dense similarity": pool.first_stage.cosine,
             "dense similarity with previous turn": pool.first_stage.cosine_with_previous,
             "bm25": pool.first_stage.bm25,
-        }
-        measured |= {
-            "topic similarity": pool.first_stage.topic_cosine,
-            "topic similarity with previous turn": pool.first_stage.topic_cosine_with_previous,
         }
         for name, scores in measured.items():
             expected = fusion.max_normalize(scores.scores * pool.eligible)[pool.rows]

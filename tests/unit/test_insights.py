@@ -23,7 +23,7 @@ from ecphora.stages.retrieval import insight_index
 from ecphora.stages.weave.generative_summary import InsightWriter
 from ecphora.stages.weave.insight_aggregate import insight_id
 from ecphora.strategies.fused import Fused
-from ecphora.testing.samples import NOON, sample_batch, sample_entity, sample_node, sample_query, sample_vector
+from ecphora.testing.samples import NOON, sample_batch, sample_entity, sample_node, sample_query
 
 NOW = NOON + timedelta(days=9)
 CONFIG = InsightConfig(memories_per_insight=4)
@@ -444,7 +444,7 @@ def test_recall_is_the_same_with_and_without_insights(text: str, topic: int) -> 
     names = [sample_entity(name) for name in ("Porto", "Mia")]
     mentions = [Edge(f"e{index}", names[index % 2].id, Link.MENTIONS) for index in range(15) if index % 3]
     topic_graph.write(WriteBatch(nodes=tuple(names), edges=tuple(mentions)))
-    query = replace(sample_query(f"What of {text}?"), vector=_vector(topic, 0), topic_vector=sample_vector(text))
+    query = replace(sample_query(f"What of {text}?"), vector=_vector(topic, 0))
     before, n = Fused().activate(query, topic_graph.graph), len(topic_graph.graph)
     topic_graph.write_insights(topic_graph.draw(), lambda index: _vector(topic, index))
     topic_graph.write_insights(topic_graph.draw(()), lambda _: _vector(topic, 0))

@@ -4,28 +4,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
-from ecphora import Memory
+from ecphora import Episode, Memory
 from ecphora.embedders.e5 import e5_network, interaction_head
+from ecphora.embedders.e5.e5_embedder import E5Embedder
 from ecphora.embedders.e5.interaction_head import (
+    CONTEXT_END,
     MAX_CONTEXT_TOKENS,
     MAX_TEXT_TOKENS,
     TokenStates,
-    encode_passage,
-    passage_tokens,
+    best_part,
 )
+from ecphora.embedders.e5.token_codes import CODE_SIZE, TokenCodec, decode
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ReaderUnavailable
-from ecphora.ports import Passage
-from ecphora.readers import e5_cross_encoder, late_interaction, minilm_cross_encoder
+from ecphora.ports import Passage, PassageCodes
+from ecphora.readers import e5_cross_encoder, late_interaction
 from ecphora.readers.e5_cross_encoder import MAX_TEXT_TOKENS as MAX_TEXT_TOKENS_READ_AGAIN
 from ecphora.readers.e5_cross_encoder import E5CrossEncoder
-from ecphora.readers.late_interaction import SUM_SHARE, LateInteractionReader, encode_question, question_tokens
-from ecphora.readers.minilm_cross_encoder import MiniLMCrossEncoder
+from ecphora.readers.late_interaction import MAX_READ_TOKENS, SUM_SHARE, LateInteractionReader
 
 DAY = date(2026, 5, 3)
 
@@ -70,48 +70,72 @@ def test_short_turn_is_read_with_the_turn_before(reader: LateInteractionReader) 
 
 
 @pytest.mark.medium
-def test_kept_states_give_the_same_scores(reader: LateInteractionReader) -> None:
-    passages = [Passage(f"Ana has {count} bikes.", happened_on=DAY) for count in range(3)]
+def test_codes_of_a_text_give_the_scores_of_the_text(reader: LateInteractionReader) -> None:
+    passages = [Passage(f"Ana has {count} bikes.", speaker="Bo", previous_turn="Ana: How many?") for count in range(3)]
+    previous, *own = reader.encode(["Ana: How many?", *(passage.own_text for passage in passages)])
+    from_codes = reader.read_codes("How many bikes?", [PassageCodes(one, previous) for one in own])
     anew = LateInteractionReader().read("How many bikes?", passages[::-1], asked_on=DAY)[::-1]
-    first, second = (reader.read("How many bikes?", passages, asked_on=DAY) for _ in range(2))
-    assert first.tolist() == second.tolist() == anew.tolist()
+    assert from_codes.tolist() == reader.read("How many bikes?", passages, asked_on=DAY).tolist() == anew.tolist()
 
 
 @pytest.mark.medium
-def test_question_is_encoded_once_for_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoded: list[tuple[str, date]] = []
-
-    def encode(network: e5_network.E5Network, question: str, asked_on: date) -> TokenStates:
-        encoded.append((question, asked_on))
-        return encode_question(network, question, asked_on)
-
-    reader, passages = LateInteractionReader(), [Passage(f"Ana has {count} bikes.") for count in range(3)]
-    together = reader.read("How many bikes?", passages, asked_on=DAY)
-    monkeypatch.setattr(late_interaction, "encode_question", encode)
-    reader = LateInteractionReader()
-    one_by_one = [reader.read("How many bikes?", [passage], asked_on=DAY)[0] for passage in passages]
-    assert one_by_one == together.tolist()
-    assert encoded == [("How many bikes?", DAY)]
-    reader.read("How many bikes?", passages, asked_on=date(2026, 5, 4))
-    assert len(encoded) == 2
-
-
-def test_tokens_of_a_passage_are_the_end_of_its_context_and_the_start_of_its_text() -> None:
+def test_codes_come_from_the_run_that_embeds_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     network = e5_network.share_network()()
-    tokens, is_context = passage_tokens(network, "blue " * 300, "red " * 300 + "green")
-    assert (~is_context).sum() == MAX_TEXT_TOKENS + 1  # and the last token
-    assert is_context.sum() <= 2 * MAX_CONTEXT_TOKENS
-    green = network.tokenize("green", 10)
-    assert tokens[: is_context.sum()][-1 - len(green) : -1] == green
-    alone, alone_is_context = passage_tokens(network, "blue")
-    assert len(alone) - alone_is_context.sum() == len(network.tokenize("blue", 10)) + 1
+    runs: list[int] = []
+
+    def count_runs(inputs: dict[str, object]) -> object:
+        runs.append(1)
+        return session.run(None, inputs)
+
+    session = network._session
+    monkeypatch.setattr(network, "_run", lambda inputs: count_runs(inputs)[0][0])  # type: ignore[index]
+    monkeypatch.setattr(network, "_run_all", lambda inputs: [one[0] for one in count_runs(inputs)])  # type: ignore[attr-defined]
+    embedder, reader = E5Embedder(), LateInteractionReader()
+    embedder.embed(["A text of this test."])
+    (codes,) = reader.encode(["A text of this test."])
+    embedder.embed(["A question of this test?"], is_query=True)
+    embedder.embed_words("A question of this test?", ["question", "test"])
+    reader.read_codes("A question of this test?", [PassageCodes(codes)])
+    assert len(runs) == 2
+    assert codes == network.codec.encode(network.token_states("passage: A text of this test."))
+
+
+def codes_of(count: int) -> bytes:
+    """Codes of some tokens, no two alike."""
+    rows = np.random.default_rng(count).standard_normal((count, CODE_SIZE)).astype(np.float32)  # noqa: TID251  # seeded
+    return TokenCodec(np.zeros(CODE_SIZE, np.float32), np.eye(CODE_SIZE, dtype=np.float32)).encode(rows)
+
+
+ASKED = TokenStates(decode(codes_of(7)), np.zeros(7, np.bool_))
+
+
+@pytest.mark.parametrize(
+    ("own", "previous", "read"),
+    [(3, 100, MAX_CONTEXT_TOKENS), (3, 5, 5), (CONTEXT_END - 2, 100, 2), (CONTEXT_END, 100, 0), (3, 0, 0)],
+)
+def test_context_is_the_end_of_the_turn_before(own: int, previous: int, read: int) -> None:
+    text, before = codes_of(own), codes_of(previous)
+    states = TokenStates.from_codes(ASKED, text, before)
+    assert states.is_context.tolist() == [True] * read + [False] * own
+    assert np.array_equal(states.rows, np.concatenate([decode(before)[previous - read :], decode(text)]))
+
+
+@pytest.mark.parametrize("at", [0, 30, 64, 130, 170])
+def test_part_of_a_long_text_that_matches_the_question_is_read(at: int) -> None:
+    rows = decode(codes_of(180))
+    rows[at : at + 7] = 0.5 * ASKED.rows
+    found = best_part(ASKED.rows, rows)
+    assert len(found) <= MAX_TEXT_TOKENS
+    assert all(any(np.array_equal(one, other) for other in found) for one in rows[at : at + 7])
+    assert np.array_equal(best_part(ASKED.rows, rows[:MAX_TEXT_TOKENS]), rows[:MAX_TEXT_TOKENS])
 
 
 @pytest.mark.medium
-def test_question_is_read_with_its_day() -> None:
-    network = e5_network.share_network()()
-    one, other = (question_tokens(network, "Where is Ana?", date(2026, 5, day)) for day in (3, 4))
-    assert one != other
+def test_reader_reads_a_bounded_number_of_tokens(reader: LateInteractionReader) -> None:
+    codes = reader.encode(["The mill by the river was painted blue, " * 8, "Ana has a bike."])
+    pairs = [PassageCodes(codes[0])] * 20
+    assert np.isfinite(reader.read_codes("Who has a bike?", pairs)).sum() == MAX_READ_TOKENS // MAX_TEXT_TOKENS
+    assert np.isfinite(reader.read_codes("Who has a bike?", [PassageCodes(codes[1])] * 20)).all()
 
 
 @pytest.mark.medium
@@ -130,18 +154,6 @@ def test_passages_are_read_again_by_a_cross_encoder(reader: LateInteractionReade
     found = reader.reread(question, passages, first, asked_on=DAY)
     assert found == pytest.approx(SUM_SHARE * (first + second))
     assert second[0] > second[1] + 1
-
-
-@pytest.mark.medium
-def test_english_passages_are_also_read_by_a_cross_encoder(reader: LateInteractionReader) -> None:
-    passages = [Passage("Since May I work at Miller's.", speaker="Ana"), Passage("Seit Mai bin ich in der Bäckerei.")]
-    question = "Where does Ana work?"
-    found = reader.read(question, passages, asked_on=DAY)
-    english = MiniLMCrossEncoder().score(question, passages, asked_on=DAY)
-    network, head = e5_network.share_network()(), reader._head()
-    asked = encode_question(network, question, DAY)
-    apart = [head.score(asked, encode_passage(network, one.statement)) for one in passages]
-    assert found == pytest.approx([SUM_SHARE * (apart[0] + english[0]), apart[1]])
 
 
 @pytest.mark.medium
@@ -175,22 +187,16 @@ def test_any_text_can_be_read_again(text: str, reader: LateInteractionReader) ->
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [(e5_cross_encoder, "reader_adapters.npz"), (minilm_cross_encoder, "english_reader_adapters.npz")],
-)
-def test_recall_goes_on_without_the_adapters(
-    module: ModuleType, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tmp_path.joinpath(name).write_bytes(b"no adapters")
-    monkeypatch.setattr(module, "files", lambda _package: tmp_path)
-    monkeypatch.setattr(module, "ADAPTERS_DIGEST", "0" * 64)  # shares none that are loaded
+def test_recall_goes_on_without_the_adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("reader_adapters.npz").write_bytes(b"no adapters")
+    monkeypatch.setattr(e5_cross_encoder, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(e5_cross_encoder, "ADAPTERS_DIGEST", "0" * 64)  # shares none that are loaded
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=LateInteractionReader()) as memory:
-        memory.remember("I moved to Porto.", speaker="Ana")
+        memory.remember([Episode("I moved to Porto.", speaker="Ana", happened_at=f"2026-05-0{day}") for day in (1, 2)])
         found = memory.recall("Where does Ana live?", reading="always")
-    assert len(found) == 1
-    assert found.cost.passages_read == (module is e5_cross_encoder)
-    assert f"{name} is not the published one; fix it with: pip install" in str(found.cost.reader_error)
+    assert len(found) == 2
+    assert found.cost.passages_read == 2
+    assert "reader_adapters.npz is not the published one; fix it with: pip install" in str(found.cost.reader_error)
 
 
 @pytest.mark.medium

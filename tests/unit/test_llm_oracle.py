@@ -118,7 +118,7 @@ def test_weave_does_not_ask_about_an_insight_that_was_forgotten(tmp_path: Path) 
     with Memory(tmp_path / "m.db", embedder=EMBEDDER, update_scorer=None, clock=FakeClock(NOON), reader=None) as memory:
         memory.remember([f"Ana waters the garden, {plant}." for plant in PLANTS])
         graph = memory.graph()
-        reader = memory._scope_writer.reader(graph)
+        reader = memory._scope_writer.node_reader(graph)
         drawn = strategy.process(graph, reader, NOON).nodes
         asked = len(llm.prompts)
         assert drawn

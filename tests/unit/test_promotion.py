@@ -159,7 +159,7 @@ def test_only_the_best_promote_without_a_shared_term(tmp_path: Path, rank: int, 
     with consolidated_memory(tmp_path / "m.db", HashingEmbedder(64), texts, [(0, 1)]) as memory:
         graph, query = memory.graph(), memory.build_query("Wo ist das Rennen?")
         old, new, *others = graph.rows([f"m{number}" for number in range(6)]).tolist()
-        query = replace(query, topic_vector=graph.vectors.view[graph.vector_positions[new]])
+        query = replace(query, vector=graph.vectors.view[graph.vector_positions[new]])
         scores = graph.zeros()
         scores[[*others[:rank], old, *others[rank:]]] = np.arange(9, 4, -1)
         boosts, _ = promotion.promote_current(graph, query, scores, graph.episodes)
@@ -177,7 +177,7 @@ def test_successor_needs_half_of_the_cosine_without_a_shared_term(
         vectors = graph.vectors.view[graph.vector_positions[[old, new]]]
         rest = vectors[1] - (vectors[0] @ vectors[1]) * vectors[0]
         share_of_new = 0.5 if is_promoted else 0.0
-        query = replace(query, topic_vector=share_of_old * vectors[0] + share_of_new * rest)
+        query = replace(query, vector=share_of_old * vectors[0] + share_of_new * rest)
         scores = graph.zeros()
         scores[old] = 5.0
         boosts, _ = promotion.promote_current(graph, query, scores, graph.episodes)

@@ -1,17 +1,16 @@
-"""The vectors of a question's texts, and which of them are embedded."""
+"""The vectors of questions and goals, and which of them are embedded."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ecphora import query_embedder
+from ecphora.embedders.e5.e5_embedder import E5Embedder
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
 from ecphora.model import Vectors
-from ecphora.query import QueryParts
 from ecphora.query_embedder import QueryEmbedder
 
 HASHING = HashingEmbedder(32)
@@ -40,102 +39,31 @@ def embed_query(recording: RecordingEmbedder) -> QueryEmbedder:
     return QueryEmbedder(lambda texts: recording.embed(texts, is_query=True))
 
 
-def parts(question: str) -> QueryParts:
-    """The question, its words after the first as the topic, and these as its terms."""
-    words = question.split()[1:]
-    return QueryParts(question, " ".join(words), dict(enumerate(words, 1)))
+def test_question_is_embedded_once_and_alone(tmp_path: Path, recording: RecordingEmbedder) -> None:
+    with Memory(tmp_path / "a.db", embedder=recording) as memory:
+        memory.remember("The ferry lands in Faro.")
+        memory.recall("Where does the ferry land?")
+    assert recording.calls == [["Where does the ferry land?"]]
 
 
-def test_new_texts_are_embedded_in_one_call(embed_query: QueryEmbedder, recording: RecordingEmbedder) -> None:
-    embed_query(parts("Where ferry lands"))
-    embed_query(parts("When ferry sails"))
-    assert recording.calls == [
-        ["Where ferry lands", "ferry lands", "ferry", "lands"],
-        ["When ferry sails", "ferry sails", "sails"],
-    ]
-
-
-def test_vectors_are_equal_to_those_embedded_together(embed_query: QueryEmbedder) -> None:
-    for question in ("Where ferry lands", "When ferry sails", "Where ferry lands", "Which sails"):
-        texts = parts(question)
-        assert np.array_equal(embed_query(texts), HASHING.embed(texts.texts, is_query=True))
-
-
-def test_whole_questions_and_topics_are_embedded_each_time(
-    embed_query: QueryEmbedder, recording: RecordingEmbedder
-) -> None:
-    for _ in range(2):
-        embed_query(parts("Where ferry lands"))
-    assert recording.calls[1] == ["Where ferry lands", "ferry lands"]
-
-
-def test_known_term_alone_is_not_embedded(embed_query: QueryEmbedder, recording: RecordingEmbedder) -> None:
-    word = QueryParts("ferry", "ferry", {0: "ferry"})
-    for _ in range(2):
-        assert np.array_equal(embed_query(word), HASHING.embed(["ferry"]))
-    assert recording.calls == [["ferry"]]
-
-
-def test_least_recently_used_terms_are_dropped(
+def test_goals_used_last_are_kept(
     embed_query: QueryEmbedder, recording: RecordingEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(query_embedder, "MAX_TERMS", 2)
-    for question in ("Is red", "Is blue", "Is red", "Is green"):  # green drops blue, since red was used again
-        embed_query(parts(question))
+    monkeypatch.setattr(query_embedder, "MAX_GOALS", 2)
+    for goal in ("red", "blue", "red", "green"):  # green drops blue, since red was used again
+        assert np.array_equal(embed_query.goal_vector(goal), HASHING.embed([goal])[0])
     recording.calls.clear()
-    for question in ("Is red", "Is blue"):
-        embed_query(parts(question))
-    assert recording.calls == [["Is red"], ["Is blue", "blue"]]
-
-
-def test_callers_cannot_change_what_is_kept(embed_query: QueryEmbedder) -> None:
-    texts = parts("Where ferry lands")
-    for _ in range(2):
-        embed_query(texts)[:] = 7
-    assert np.array_equal(embed_query(texts), HASHING.embed(texts.texts))
-
-
-def test_terms_are_kept_without_the_other_texts_of_their_question(embed_query: QueryEmbedder) -> None:
-    embed_query(parts("Where ferry lands"))
-    assert [vector.base is None for vector in embed_query._term_vectors.values()] == [True, True]
-
-
-def test_failed_call_leaves_no_vectors() -> None:
-    calls: list[Sequence[str]] = []
-
-    def embed(texts: Sequence[str]) -> Vectors:
-        calls.append(texts)
-        if len(calls) == 1:
-            raise OSError
-        return HASHING.embed(texts)
-
-    embed_query = QueryEmbedder(embed)
-    with pytest.raises(OSError):  # noqa: PT011  # of the embedder, unchanged
-        embed_query(parts("Where ferry lands"))
-    embed_query(parts("Where ferry lands"))
-    assert calls[0] == calls[1]
+    for goal in ("red", "blue"):
+        embed_query.goal_vector(goal)
+    assert recording.calls == [["blue"]]
 
 
 @pytest.mark.medium
-def test_threads_get_the_vectors_of_their_own_questions(
-    embed_query: QueryEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(query_embedder, "MAX_TERMS", 3)
-    questions = [parts(f"Is {n % 7} {n % 5} {n % 3}x") for n in range(200)]
-    with ThreadPoolExecutor(4) as pool:
-        for texts, vectors in zip(questions, pool.map(embed_query, questions), strict=True):
-            assert np.array_equal(vectors, HASHING.embed(texts.texts))
-
-
-def test_memory_keeps_the_terms_of_its_questions(tmp_path: Path, recording: RecordingEmbedder) -> None:
-    questions = ("Where does the ferry land?", "When does the ferry sail?")
-    with (
-        Memory(tmp_path / "a.db", embedder=recording) as memory,
-        Memory(tmp_path / "a.db", embedder=HASHING) as other,
-    ):
-        memory.remember(["The ferry lands in Faro.", "It sails at nine."])
-        queries = [memory.build_query(question) for question in questions]
-        assert [call.count("ferry") for call in recording.calls] == [1, 0]
-        fresh = other.build_query(questions[1])
-        for name in ("vector", "topic_vector", "term_vectors"):
-            assert np.array_equal(getattr(queries[1], name), getattr(fresh, name))
+def test_vectors_of_words_are_those_of_their_tokens_in_the_question() -> None:
+    embedder, question = E5Embedder(), "Which vehicle needs repair?"
+    embedder.embed([question], is_query=True)
+    words = embedder.embed_words(question, ["vehicle", "repair", "submarine"])
+    assert np.linalg.norm(words, axis=1) == pytest.approx([1, 1, 0])
+    assert np.array_equal(words, E5Embedder().embed_words(question, ["vehicle", "repair", "submarine"]))
+    car, dog = embedder.embed(["The car needs new brakes.", "My dog sleeps."])
+    assert car @ words[0] > dog @ words[0] + 0.05

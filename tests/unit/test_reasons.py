@@ -174,7 +174,7 @@ def test_similarity_reason_needs_a_vector_of_each(memory: Memory) -> None:
 
     def reasons(known: Graph) -> list[str]:
         ranking = Ranking.from_activation(known, query, activation, known.episodes, np.array([0, 1]))
-        ranking = replace(ranking, query=replace(query, term_vectors=None))
+        ranking = replace(ranking, query=replace(query, word_vectors=None))
         return build_reasons(ranking, [node for node in nodes if node is not None], lambda _rows: [])
 
     assert "nearer in meaning" in reasons(graph)[0]

@@ -238,7 +238,7 @@ def test_question_without_relation_reads_no_memory(remember: Open) -> None:
             memory.graph(),
             NOON,
             HashingEmbedder(),
-            lambda parts: np.ones((len(parts.texts), HashingEmbedder().dim), np.float32),
+            lambda _question: np.ones(HashingEmbedder().dim, np.float32),
             read_nodes=read,
             where=Filter(),
         )

@@ -22,8 +22,8 @@ from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
 from ecphora.stages.fused.reading import (
     MAX_LOG_ODDS,
     READING,
-    REREAD_LEAD,
     SECOND_READING,
+    TIE_LEAD,
     ReadingPolicy,
     reread_places,
 )
@@ -40,7 +40,7 @@ TURNS = [
 ]
 QUESTION = "Where does the sister of Ana live?"
 RANKER = Ranker(*[LinearModel(MIN_LOG_ODDS, {"given": 1.0, READING: 0.5})] * len(Genre))
-POLICY = ReadingPolicy({})
+POLICY = ReadingPolicy({}, max_reread=4)
 
 
 def open_memory(path: Path, reader: Reader | None) -> Memory:
@@ -88,7 +88,7 @@ def test_best_candidates_after_reading_are_read_again() -> None:
     cut = np.minimum(first, MAX_LOG_ODDS)
     after = given + 0.5 * cut
     ranked = [place for place in np.argsort(-after, kind="stable").tolist() if place != 1][: POLICY.max_reread]
-    best = [place for place in ranked if after[place] >= after[ranked[0]] - REREAD_LEAD]
+    best = [place for place in ranked if after[place] >= after[ranked[0]] - TIE_LEAD]
     assert 1 < len(best) < len(ranked)
     assert read.calls == [(rows[best].tolist(), cut[best].tolist())]
     expected = cut.copy()
@@ -97,14 +97,16 @@ def test_best_candidates_after_reading_are_read_again() -> None:
     assert found.features[SECOND_READING].tolist() == np.nan_to_num(expected - cut).tolist()
 
 
-def test_candidates_that_are_read_again_are_near_the_best_and_at_most_the_limit() -> None:
-    near, far = np.float32(REREAD_LEAD) - 1, np.float32(REREAD_LEAD) + 1
-    log_odds = np.array([-far, 0.0, -near, -1.0, -near], np.float32)
+def test_candidates_that_are_read_again_are_tied_with_the_best_and_at_most_the_limit() -> None:
+    near, far = np.float32(TIE_LEAD) - 0.5, np.float32(TIE_LEAD) + 0.5
+    log_odds = np.array([-far, 0.0, -near, -0.1, -near], np.float32)
     assert reread_places(log_odds, 5).tolist() == [1, 3, 2, 4]
     assert reread_places(log_odds, 3).tolist() == [1, 3, 2]
+    assert reread_places(log_odds[:2], 3).tolist() == []
+    assert reread_places(log_odds[:1], 3).tolist() == []
 
 
-@pytest.mark.parametrize("limit", [1, 3])
+@pytest.mark.parametrize("limit", [2, 3])
 def test_no_more_candidates_are_read_again_than_the_policy_says(limit: int) -> None:
     same = np.ones(len(build_pool(sample_graph(), sample_query("Where did Ana go?")).rows), np.float32)
     read = Rereader(same)
@@ -144,7 +146,7 @@ def test_best_are_read_again_in_the_time_that_the_first_reading_leaves(
     reader, seconds = TwoModelReader(), count()  # every look at the clock is a second later, so a batch takes one
     with open_memory(tmp_path, None) as memory:
         graph, query = memory.graph(), memory.build_query(QUESTION)
-        rows, read_nodes = np.flatnonzero(graph.episodes), memory._scope_writer.reader(graph)
+        rows, read_nodes = np.flatnonzero(graph.episodes), memory._scope_writer.node_reader(graph)
         clock = lambda: float(next(seconds))  # noqa: E731
         reading = CandidateReading(reader, graph, query, read_nodes, time_limit, clock=clock)
         first = reading(rows, graph.episodes)

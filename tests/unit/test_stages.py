@@ -193,18 +193,6 @@ def test_cosine_with_previous_turn_equals_the_reference(
     assert dense.with_previous_turn(graph, scores)[: len(nodes)] == pytest.approx(expected, abs=2e-3)
 
 
-@given(graphs(), texts, texts)
-def test_cosines_with_several_vectors_equal_those_with_each(
-    sample: tuple[Graph, list[Node], list[Edge]], text: str, other: str
-) -> None:
-    graph, _, _ = sample
-    for vectors in ([sample_vector(text), None, sample_vector(other)], [None, sample_vector(text)], [None], []):
-        found = dense.cosines_with(graph, vectors)
-        assert len(found) == len(vectors)
-        for cosines, vector in zip(found, vectors, strict=True):
-            assert np.array_equal(cosines, dense.cosine_with(graph, vector))
-
-
 def test_cosine_without_vector_is_zero() -> None:
     assert not dense.cosine(sample_graph(), sample_query("boat", vector=None)).any()
     assert dense.cosine(Graph(), sample_query("boat")).shape == (0,)

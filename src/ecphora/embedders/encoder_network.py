@@ -38,7 +38,7 @@ class EncoderNetwork(ABC):
     def __init__(self, folder: Traversable) -> None:
         # To hash the model and to load it leave Python free: meanwhile the packages and the tokenizer are loaded.
         with ThreadPoolExecutor(1, "ecphora-load") as pool:
-            session = pool.submit(lambda: onnx_runtime.inference_session(self._read(folder, MODEL)))
+            session = pool.submit(lambda: onnx_runtime.inference_session(self._read_graph(folder)))
             onnx_runtime.load_onnxruntime()
             self._load_tokenizer(folder)
             self._session = session.result()
@@ -69,6 +69,9 @@ class EncoderNetwork(ABC):
 
     def _read_tokens(self, text: str) -> list[int]:
         return [self.first_token, *self.tokenize(text, self.max_tokens - 2), self.last_token]
+
+    def _read_graph(self, folder: Traversable) -> bytes:
+        return self._read(folder, MODEL)
 
     def _read(self, folder: Traversable, name: str) -> bytes:
         """Return one file of the network, or raise ``ModelDamaged``."""

@@ -56,6 +56,10 @@ class HashingEmbedder:
                 row[0] = 1
         return vectors
 
+    def embed_words(self, _question: str, words: Sequence[str], /) -> Vectors:
+        """Embed words, shape ``(len(words), dim)``: the question makes no difference."""
+        return self.embed(words)
+
 
 def _feature_hashes(word: str) -> Iterator[int]:
     for feature in _features(word):

@@ -129,6 +129,22 @@ def inference_session(graph: bytes) -> Any:
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
+def with_output(graph: bytes, name: str) -> bytes:
+    """A graph that also gives an inner value, of single-precision numbers.
+
+    The encodings of two Protocol Buffers messages, one after the other, are that of the message that has the parts of
+    both (https://protobuf.dev/programming-guides/encoding/#last-one-wins); so an output can be added without parsing.
+    """
+    tensor_of_floats = _field(1, bytes([1 << 3, 1]))  # TypeProto.tensor_type: elem_type = FLOAT
+    value_info = _field(1, name.encode()) + _field(2, tensor_of_floats)
+    return graph + _field(7, _field(12, value_info))  # ModelProto.graph: GraphProto.output
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """A field of a message with content of less than 128 bytes."""
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
 def tokenize_prefix(encode: Callable[[str], list[int]], text: str, limit: int) -> list[int]:
     """Return the first tokens of a text; ``encode`` returns at most ``limit``, special tokens included."""
     ids: list[int] = []

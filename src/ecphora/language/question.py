@@ -1,7 +1,6 @@
 """Classifies questions: whether one asks for a time, a quantity or the current state; and extracts its topic."""
 
 import re
-from collections.abc import Collection
 from functools import cache
 
 import numpy as np
@@ -42,32 +41,10 @@ _NUMBER_WORDS = (
     "couple several dozen first second third twice once"
 )
 
-_AUXILIARY = (
-    r"(?:did|does|do|is|are|was|were|has|have|had|would|could|will|can|should)|(?:kind|kinds|type|types|sort|sorts) of"
-)
-_QUESTION_OPENING = lazy_pattern(
-    rf"^\s*(?:(?:in|at|on|for|with|from|to|by|of) )?(?:what|when|where|who|whom|whose|which|how|why|{_AUXILIARY})\b"
-    rf"(?:\s+(?:{_AUXILIARY}|many|much|long|often))*\s*",
-    re.IGNORECASE,
-)
-_WORD = lazy_pattern(r"[^\W_]+(?:['’]s\b)?")
-
 
 def is_question(text: str) -> bool:
     """Whether a text ends as a question does. A turn that asks seldom contains the answer."""
     return _QUESTION_END.search(text[-40:]) is not None
-
-
-def topic(question: str, exclude: Collection[str]) -> str:
-    """The topic of a question: its text without the interrogative opening and without the terms ``exclude``.
-
-    The whole question if nothing is left.
-    """
-    rest = _QUESTION_OPENING.sub("", question, count=1)
-    if exclude:
-        rest = _WORD.sub(lambda word: "" if "".join(extract_terms(word[0])) in exclude else word[0], rest)
-    rest = " ".join(rest.rstrip("?？.!。 ").split())
-    return rest if _WORD.search(rest) else question
 
 
 def is_time_question(question: str) -> bool:

@@ -26,6 +26,7 @@ from ..model import (
 from . import row_mapping
 from .media_writer import write_media_vectors
 from .scope_row import ScopeRow
+from .token_codes import write_token_codes
 from .vector_writer import VectorWriter
 
 FULL_NODE_COLUMNS = ", ".join((*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS))
@@ -90,6 +91,7 @@ class BatchWriter:
         vector_writer = VectorWriter(self.db, self.scope_name, self.scope, self.revision, self._seq_of)
         written = vector_writer.write(batch)
         english = vector_writer.write_english(batch)
+        write_token_codes(self.db, self.scope.key, batch)
         media_vectors = write_media_vectors(self.db, self.scope.key, self.revision, self._seq_of, batch.media_vectors)
         self._insert_edges(batch.edges)
         self._insert_validity_ends(batch.validity_ends)
@@ -105,6 +107,8 @@ class BatchWriter:
             nodes=nodes,
             vectors=written.vectors,
             english_vectors=english.vectors,
+            token_codes={},
+            code_model=None,
             media_vectors=media_vectors,
             accesses=accesses,
             embedder=written.model,
@@ -354,3 +358,14 @@ class BatchWriter:
             return self._seq_of(node) > 0
         except StaleWrite:
             return False
+
+
+def derived_part(batch: WriteBatch) -> WriteBatch:
+    """What of a batch may be lost if the machine fails: what a recall logs, and what can be made again."""
+    return WriteBatch(
+        accesses=batch.accesses,
+        token_codes=batch.token_codes,
+        code_model=batch.code_model,
+        needs_full_log=batch.needs_full_log,
+        read_revision=batch.read_revision,
+    )

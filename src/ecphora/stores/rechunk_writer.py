@@ -309,7 +309,7 @@ class RechunkWriter:
         """Write the vectors of the scope's model; vectors of a model that it is switching to are made again later."""
         model, dim = self._scope.embedder, self._scope.dim
         for seq, node in zip(new, document.new_chunks, strict=True):
-            for table in ("vector", "english_vector"):
+            for table in ("vector", "english_vector", "token_codes"):
                 self._db.execute(f"DELETE FROM {table} WHERE scope = ? AND node = ?", (self._scope_key, seq))  # noqa: S608
             vector = document.batch.vectors.get(node.id)
             if model is not None and vector is not None:

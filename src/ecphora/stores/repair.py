@@ -20,6 +20,7 @@ from .sqlite import SQLiteStore
 _NODE_REFERENCES = {
     "vector": ("node",),
     "english_vector": ("node",),
+    "token_codes": ("node",),
     "media_vector": ("node",),
     "edge": ("src", "dst"),
     "validity_end": ("node",),

@@ -16,10 +16,10 @@ from ..model import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
 from ..ports import Progress
 from ..reprs import call_repr
 from ..validate import check_count, check_path
-from . import row_mapping, scope_copies, vector_writer
+from . import row_mapping, scope_copies, token_codes, vector_writer
 from .backup import check_target, copy_database
 from .batch_reader import pause_gc, read_changes, unchanged
-from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter
+from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
 from .connection import open_with_files
 from .rechunk_writer import RechunkedDocument, RechunkWriter
 from .scope_row import create_scope
@@ -64,10 +64,8 @@ class SQLiteStore:
         self.path = check_path("path", path)
         self._absolute_path = self.path.absolute()
         self._lock_timeout_ms = min(check_count("lock_timeout_ms", lock_timeout_ms, minimum=0), MAX_LOCK_TIMEOUT_MS)
-        self._keep_last, self._min_log_growth = (
-            check_count("keep_last", keep_last),
-            check_count("min_log_growth", min_log_growth),
-        )
+        self._keep_last = check_count("keep_last", keep_last)
+        self._min_log_growth = check_count("min_log_growth", min_log_growth)
         self._lock = threading.RLock()
         self._db: apsw.Connection | None = None
         self._nonblocking: SQLiteStore | None = None
@@ -115,11 +113,11 @@ class SQLiteStore:
             raise self._read_only_error()
         # Accesses must survive a crash of the process, not of the machine: do not wait for the disk.
         has_marks = any(isinstance(access.kind, Mark) for access in batch.accesses)
-        durable = has_marks or batch != WriteBatch(accesses=batch.accesses, needs_full_log=batch.needs_full_log)
+        durable = has_marks or batch != derived_part(batch)
         with self._transaction("IMMEDIATE", durable=durable) as db:
             target = scope_of(db, scope)
-            if target is None and not durable:  # accesses alone: there is nothing that was accessed
-                return replace(batch, accesses=())
+            if target is None and not durable:  # there is nothing that was accessed
+                return replace(batch, accesses=(), token_codes={})
             target = target or create_scope(db, scope)
             written = BatchWriter(
                 db, scope, target, batch, keep_last=self._keep_last, min_log_growth=self._min_log_growth
@@ -205,6 +203,12 @@ class SQLiteStore:
                     end = row_mapping.parse_time(valid_to, f"an end of node {id_!r}")
                     found[str(id_)] = replace(found[str(id_)], valid_to=end)
         return [found[id_] for id_ in ids if id_ in found]
+
+    def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
+        """Return the token codes of nodes, as far as this model has made them."""
+        with self._transaction("DEFERRED") as db:
+            target = scope_of(db, scope)
+            return token_codes.read_token_codes(db, target.key, model, ids) if target else {}
 
     def scopes(self) -> list[ScopeInfo]:
         """Return every scope that holds anything, by name."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ReaderUnavailable
 from ..language.terms import extract_terms
-from ..ports import CascadeReader, Passage, Reader
+from ..ports import CascadeReader, CodeReader, Passage, PassageCodes, Reader
 from .servers import FakeServer, ScriptedResponse
 
 ASKED_ON = date(2026, 5, 3)
@@ -62,6 +62,21 @@ class ReaderContract:
         reverse = reader.read(self.question, passages[::-1], asked_on=ASKED_ON)[::-1]
         assert np.allclose(together, np.concatenate(alone), rtol=0, atol=self.tolerance)
         assert np.allclose(together, reverse, rtol=0, atol=self.tolerance)
+
+    def test_codes_give_the_scores_of_their_texts(self, reader: Reader) -> None:
+        """A reader that encodes texts apart reads codes as it reads the texts, the first in any case."""
+        if not isinstance(reader, CodeReader):
+            return
+        passages = self.passages[: len(self.texts)]
+        (previous,), own = (
+            reader.encode(texts) for texts in ([passages[0].previous_turn], [p.own_text for p in passages])
+        )
+        found = reader.read_codes(self.question, [PassageCodes(codes, previous) for codes in own])
+        was_read = np.isfinite(found)
+        assert was_read[0]
+        expected = reader.read(self.question, passages, asked_on=ASKED_ON)
+        assert np.allclose(found[was_read], expected[was_read], rtol=0, atol=self.tolerance)
+        assert reader.read_codes(self.question, []).shape == (0,)
 
     def test_no_passages_give_no_scores(self, reader: Reader) -> None:
         """An empty list is valid."""

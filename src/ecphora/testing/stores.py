@@ -35,7 +35,7 @@ from ..model import (
     ValidityEnd,
     WriteBatch,
 )
-from ..ports import ScopeStore, Store
+from ..ports import ScopeStore, Store, TokenCodeStore
 from ..strategies import BUILT_IN
 from .samples import (
     NOON,
@@ -222,6 +222,25 @@ class StoreContract:
             assert grown.english_vectors.view[1].tolist() == late["a"].tolist()
             assert graph_differences(grown, _load_graph(store)) == []
             assert graph_differences(grown, apply_batch(early, store.changes_since(SCOPE, early.revision))) == []
+            assert self.check_integrity(store) == []
+
+    def test_token_codes_stay_with_their_text(self, locations: Locations) -> None:
+        """A store that keeps them gives them to who asks for their model, and deletes them with their node."""
+        with closing(locations()()) as store:
+            if not isinstance(store, TokenCodeStore):
+                return
+            codes = {"a": b"first", "b": b"second"}
+            batch = sample_batch(sample_node("a"), sample_node("b"), token_codes=codes, code_model="e5")
+            written = store.commit(SCOPE, batch)
+            assert (dict(written.token_codes), written.code_model) == ({}, None)
+            assert store.token_codes(SCOPE, "e5", ["b", "missing", "a"]) == codes
+            assert store.token_codes(SCOPE, "another", ["a"]) == store.token_codes("no scope", "e5", ["a"]) == {}
+            store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("a", b"digest"),)))
+            late = {"a": b"of what is forgotten", "b": b"late"}
+            store.commit(SCOPE, WriteBatch(token_codes=late, code_model="e5"))
+            assert store.token_codes(SCOPE, "e5", ["a", "b"]) == {"b": b"second"}
+            store.commit(SCOPE, WriteBatch(token_codes=late, code_model="e6"))
+            assert store.token_codes(SCOPE, "e6", ["a", "b"]) == {"b": b"late"}
             assert self.check_integrity(store) == []
 
     def test_english_vectors_of_another_model_are_left_out(self, locations: Locations) -> None:

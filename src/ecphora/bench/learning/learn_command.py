@@ -21,7 +21,7 @@ from ...learn.readable_json import Json
 from ...memory import Memory
 from ...model import Kind
 from ...ports import Embedder, embedder_coverage, similarity_floor
-from ...query import build_query, query_parts
+from ...query import build_query
 from ...stages.fused.feature_matrix import Genre
 from .. import datasets
 from ..command_options import FILE, FOLDER, NEW_FILE, embedder_option, open_embedder, progress_bar, set_option
@@ -55,12 +55,10 @@ def feedback_examples(memory: Memory, embedder: Embedder) -> list[FusedExample]:
         edges, _ = graph.edges_from(np.array([row]))
         used = graph.edges["dst"][edges[graph.edges["weights"][edges] > 0]]
         if node is not None:
-            parts = query_parts(node.text, graph)
             query = build_query(
                 node.text,
                 node.happened_at,
-                vector=None,
-                embedded_parts=(parts, embedder.embed(parts.texts, is_query=True)),
+                vector=embedder.embed([node.text], is_query=True)[0],
                 embedder=embedder.name,
                 embedder_coverage=embedder_coverage(embedder, node.text),
                 similarity_floor=similarity_floor(embedder),

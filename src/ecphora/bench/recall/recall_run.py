@@ -189,14 +189,21 @@ def temporary_memory(
     tick: Tick = lambda _steps: None,
     extractor: Extractor | None = None,
 ) -> Iterator[tuple[Memory, "_Clock"]]:
-    """A temporary memory that holds a space, opened with a strategy, and its clock, set to the space's last time."""
+    """A temporary memory that holds a space, opened with a strategy, and its clock, set to the space's last time.
+
+    It is stored without a reader, so that token codes are made only of what is read: vectors come from a cache.
+    """
     clock = _Clock(_last_time(case))
-    with (
-        TemporaryDirectory(prefix="ecphora-bench-") as folder,
-        Memory(
-            Path(folder, "space.db"), embedder=embedder, extractor=extractor, clock=clock, strategy=strategy, zone="UTC"
-        ) as memory,
-    ):
+    with TemporaryDirectory(prefix="ecphora-bench-") as folder:
+        open_memory = partial(
+            Memory,
+            Path(folder, "space.db"),
+            embedder=embedder,
+            extractor=extractor,
+            clock=clock,
+            strategy=strategy,
+            zone="UTC",
+        )
         reported = 0
 
         def progress(done: int, _of: int) -> None:
@@ -204,8 +211,10 @@ def temporary_memory(
             tick(done - reported)
             reported = done
 
-        memory.remember(case.episodes, progress=progress)
-        yield memory, clock
+        with open_memory(reader=None) as memory:
+            memory.remember(case.episodes, progress=progress)
+        with open_memory() as memory:
+            yield memory, clock
 
 
 def _last_time(case: Case) -> datetime:

@@ -13,10 +13,7 @@ from ...reprs import call_repr
 from .. import onnx_runtime
 from ..encoder_network import HIDDEN_SIZE
 from ..minilm import MiniLMEmbedder
-from .e5_network import share_network
-
-QUERY_PREFIX, PASSAGE_PREFIX = "query: ", "passage: "
-"""The prefixes with which the model was trained."""
+from .e5_network import PASSAGE_PREFIX, QUERY_PREFIX, share_network
 
 KNOWN_SCRIPTS = (
     "\0-\u06ff\u0750-\u077f\u08a0-\u08ff"  # Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic
@@ -64,3 +61,11 @@ class E5Embedder:
         """
         prefix = QUERY_PREFIX if is_query else PASSAGE_PREFIX
         return self._embed([prefix + text for text in texts])
+
+    def embed_words(self, question: str, words: Sequence[str], /) -> Vectors:
+        """The vectors of words as they stand in a question, shape ``(len(words), 384)``: unit rows, or 0.
+
+        Each is the mean of the last states of the word's tokens. A word that is not found, such as one that is not
+        among the question's first 512 tokens, has zeros. Raises ``ModelDamaged`` as :meth:`embed` does.
+        """
+        return self._network().word_vectors(QUERY_PREFIX + question, words)

@@ -5,18 +5,22 @@ text; those before tell more of each token. A branch of it stops after the eight
 inputs, for cross-encoders over pairs of texts (:mod:`.pair_adapters`).
 """
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ...model import Vectors
+from ...model import Vector, Vectors
 from .. import encoder_network, onnx_runtime
-from ..encoder_network import FEED_FORWARD_SIZE, HIDDEN_SIZE, MODEL, EncoderNetwork
+from ..encoder_network import FEED_FORWARD_SIZE, HIDDEN_SIZE, MODEL, REPAIR_HINT, EncoderNetwork
 from ..shared_model import SharedModel
+from .token_codes import TokenCodec
 from .token_embeddings import TokenEmbeddings
 from .unigram import UnigramTokenizer, UnigramVocabulary
 
@@ -40,11 +44,51 @@ ADAPTED_MATRICES = tuple(f"{layer}.{part}" for layer in range(ADAPTED_LAYERS) fo
 ADAPTER_SWITCH, SEGMENT_INPUT = "use_adapters", "segments"
 """The inputs of the graph that select the layers with adapters, and the vectors that these add to the tokens'. Such a
 run also stops at the middle."""
+MIDDLE_OUTPUT = "first"
+"""The value of the graph that holds the middle states."""
+QUERY_PREFIX, PASSAGE_PREFIX = "query: ", "passage: "
+"""The prefixes of questions and texts with which the model was trained."""
+PREFIX_TOKENS, MAX_STATES = 3, 256
+"""The tokens before those of a text: the first one and those of "query: " or "passage: "; and how many of the text's
+own tokens have states, the first ones."""
+CODEC_FILE = "token_codes.npz"
+CODEC_DIGEST = "c29f88c4104abf247f11f940ba7b1b82856a2ff4013c58aa87aa7317374bb46e"
+"""SHA-256 of the projection's file; ``scripts/fit_token_codes.py`` prints that of a new one."""
 GRAPH_INPUT = "embeddings"
 """The input of the graph: the embeddings of every token, shape ``(1, tokens, 384)``."""
 
+KEPT_QUESTIONS, KEPT_TEXTS = 64, 2_048
+"""Of how many questions and texts that were embedded last the tokens are kept: up to 131 and 9 kB each."""
+
 MODEL_FOLDER = files("ecphora.weights") / "e5"
 """The folder of the model's files."""
+
+
+T = TypeVar("T")
+
+
+class LastValues(Generic[T]):
+    """The values of the keys that were put or found last. Safe to share between threads."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[str, T] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: str) -> T | None:
+        """Return the value of a key, None if it is not kept."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: str, value: T) -> None:
+        """Keep a value, and let the one go that was used longest ago."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            if len(self._values) > self._size:
+                self._values.popitem(last=False)
 
 
 class E5Network(EncoderNetwork):
@@ -54,6 +98,12 @@ class E5Network(EncoderNetwork):
     file_digests = FILE_DIGESTS
     max_tokens = 512
     first_token, last_token = 0, 2
+
+    def __init__(self, folder: Traversable) -> None:
+        super().__init__(folder)
+        self._kept_components: LastValues[Vectors] = LastValues(KEPT_QUESTIONS)
+        self._kept_rows: LastValues[Vectors] = LastValues(KEPT_QUESTIONS)
+        self._kept_codes: LastValues[bytes] = LastValues(KEPT_TEXTS)
 
     def _load_tokenizer(self, folder: Traversable) -> None:
         # To read and to hash the embeddings leave Python free: meanwhile the vocabulary is loaded.
@@ -65,6 +115,70 @@ class E5Network(EncoderNetwork):
     def tokenize(self, text: str, limit: int) -> list[int]:
         """Return the first ``limit`` tokens of a text, without special tokens."""
         return onnx_runtime.tokenize_prefix(lambda part: self._tokenize(part, limit), text, limit)
+
+    def _read_graph(self, folder: Traversable) -> bytes:
+        return onnx_runtime.with_output(super()._read_graph(folder), MIDDLE_OUTPUT)
+
+    def embed(self, text: str) -> Vector:
+        """Return the mean of the hidden states of a text's first ``max_tokens`` tokens, scaled to length 1.
+
+        The components of the tokens of a question, or the codes of those of a text, come from the same run; they are
+        kept for the next call that asks for them.
+        """
+        rows, middle = self._run_all(self._graph_inputs(self._read_tokens(text)))
+        if text.startswith(QUERY_PREFIX):
+            self._kept_components.put(text, self.codec.project(middle[:MAX_STATES]))
+            self._kept_rows.put(text, rows[:MAX_STATES])
+        else:
+            self._kept_codes.put(text, self.codec.encode(_own_states(middle)))
+        return onnx_runtime.mean_pool(rows, self.model_name, text)
+
+    def word_vectors(self, question: str, words: Sequence[str]) -> Vectors:
+        """Return the mean hidden states of words as they stand in a question, shape ``(len(words), 384)``, unit rows.
+
+        The row of a word that is not found is 0. The question begins with its prefix.
+        """
+        ids = self._read_tokens(question)
+        rows = self._kept_rows.get(question)
+        rows = self.hidden_states(ids) if rows is None else rows
+        found = np.zeros((len(words), HIDDEN_SIZE), np.float32)
+        for place, word in enumerate(words):
+            if tokens := self._find_tokens(word, ids[: len(rows)]):
+                mean = rows[tokens].mean(axis=0)
+                found[place] = mean / np.linalg.norm(mean)
+        return found
+
+    def _find_tokens(self, word: str, ids: Sequence[int]) -> slice | None:
+        """The first tokens that spell a word, None if there are none."""
+        tokens = self.tokenize(word, len(ids))
+        starts = range(len(ids) - len(tokens) + 1)
+        return next((slice(at, at + len(tokens)) for at in starts if ids[at : at + len(tokens)] == tokens), None)
+
+    def token_components(self, question: str) -> Vectors:
+        """Return the components of all tokens of a question, shape ``(tokens, 128)``; it begins with its prefix."""
+        found = self._kept_components.get(question)
+        if found is None:
+            found = self.codec.project(self.middle_states(self._read_tokens(question))[:MAX_STATES])
+            self._kept_components.put(question, found)
+        return found
+
+    def token_codes(self, text: str) -> bytes:
+        """Return the codes of a text's own tokens (:mod:`.token_codes`); it begins with its prefix."""
+        found = self._kept_codes.get(text)
+        if found is None:
+            found = self.codec.encode(self.token_states(text))
+            self._kept_codes.put(text, found)
+        return found
+
+    def token_states(self, text: str) -> Vectors:
+        """Return the middle states of a text's own tokens, shape ``(tokens, 384)``; it begins with its prefix."""
+        return _own_states(self.middle_states(self._read_tokens(text)))
+
+    @cached_property
+    def codec(self) -> TokenCodec:
+        """The projection of token states."""
+        digests = {CODEC_FILE: CODEC_DIGEST}
+        return TokenCodec.from_bytes(onnx_runtime.read_verified(files("ecphora.weights"), digests, REPAIR_HINT)[0])
 
     def middle_states(self, ids: Sequence[int]) -> Vectors:
         """Return the output of layer ``MIDDLE_LAYERS`` for every token, shape ``(len(ids), 384)``."""
@@ -83,8 +197,18 @@ class E5Network(EncoderNetwork):
         """Return what the network reads of each token, shape ``(len(ids), 384)``."""
         return self._embeddings.rows(ids)
 
+    def _run_all(self, inputs: Mapping[str, Any]) -> tuple[Vectors, Vectors]:
+        """Run all layers; return the output of the last one and the middle states."""
+        rows, middle = self._session.run(None, inputs)
+        return rows[0], middle[0]
+
     def _graph_inputs(self, ids: Sequence[int]) -> dict[str, Any]:
         return {GRAPH_INPUT: self.input_embeddings(ids)[None]}
+
+
+def _own_states(states: Vectors) -> Vectors:
+    """The states of a text's own tokens, of those of all."""
+    return states[PREFIX_TOKENS:-1][:MAX_STATES]
 
 
 def matrix_shape(name: str) -> tuple[int, int]:

@@ -1,35 +1,60 @@
-"""Heads over the token states of multilingual-e5-small, and the texts that they read.
+"""Heads over the token codes of two texts.
 
-The network encodes two texts apart, as for embedding them; a head, a small transformer, then lets their tokens attend
-to each other and scores the pair. So the states of a text can be kept for the next pair. A head reads the states of the
-ninth of twelve layers. ``scripts/interaction_graph.py`` has its equations.
+multilingual-e5-small encodes each text apart, as for embedding it (:mod:`.token_codes`); a head, a small transformer,
+then lets the tokens of both attend to each other and scores the pair. So the codes of a text can be kept for the next
+pair. ``scripts/interaction_graph.py`` has the equations.
 """
 
 from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...invisible_chars import replace_surrogates
 from ...model import Mask, Vectors
 from .. import onnx_runtime
 from ..encoder_network import REPAIR_HINT
-from .e5_embedder import PASSAGE_PREFIX
-from .e5_network import E5Network
+from .token_codes import PACKED, decode
 
-MAX_CONTEXT_TOKENS, MAX_TEXT_TOKENS = 24, 256
-"""How many tokens are read: the last of the text before, and the first of the text itself."""
-MAX_CONTEXT_CHARS = 400
-"""How many characters of the text before are tokenized."""
+MAX_TEXT_TOKENS, WINDOW_STEP = 64, 32
+"""How many tokens of a text are read: of a longer one those that match the question best, of parts that begin at
+multiples of the second number, and of its end."""
+MAX_CONTEXT_TOKENS, CONTEXT_END = 24, 48
+"""How many tokens are read of the text before another, the last ones: as many as fit into the second number together
+with those of the text itself. A long text needs no other to be understood."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenStates:
-    """The states of a text's tokens, shape ``(tokens, 384)``; ``is_context`` masks those before the text itself."""
+    """The components of a text's tokens, shape ``(tokens, 128)``; ``is_context`` masks those before the text itself."""
 
-    rows: NDArray[np.float16] | Vectors
+    rows: Vectors
     is_context: Mask
+
+    @staticmethod
+    def from_codes(question: "TokenStates", own: bytes, context: bytes = b"") -> "TokenStates":
+        """What is read of a text with a question: the components of its token codes after the last ones before it."""
+        count = min(MAX_CONTEXT_TOKENS, CONTEXT_END - len(own) // PACKED.itemsize, len(context) // PACKED.itemsize)
+        if count <= 0:
+            rows = best_part(question.rows, decode(own))
+            return TokenStates(rows, np.zeros(len(rows), np.bool_))
+        rows = decode(context[-count * PACKED.itemsize :] + own)
+        return TokenStates(rows, np.arange(len(rows)) < count)
+
+
+def best_part(question: Vectors, text: Vectors) -> Vectors:
+    """The part of a text whose tokens match those of a question best: by the mean of each one's highest cosine.
+
+    The first of equal parts; the whole text if it has at most ``MAX_TEXT_TOKENS``.
+    """
+    if len(text) <= MAX_TEXT_TOKENS:
+        return text
+    lengths = np.linalg.norm(text, axis=1) + np.finfo(np.float32).tiny
+    cosines = np.einsum("qd,td->tq", question / np.linalg.norm(question, axis=1, keepdims=True), text)
+    cosines /= lengths[:, None]
+    starts = [*range(0, len(text) - MAX_TEXT_TOKENS, WINDOW_STEP), len(text) - MAX_TEXT_TOKENS]
+    matches = [cosines[start : start + MAX_TEXT_TOKENS].max(axis=0).mean() for start in starts]
+    start = starts[int(np.argmax(matches))]
+    return text[start : start + MAX_TEXT_TOKENS]
 
 
 class InteractionHead:
@@ -48,21 +73,3 @@ class InteractionHead:
         inputs = {"question": first.rows, "passage": second.rows, "is_text": ~second.is_context}
         found = self._session.run(None, {name: np.asarray(value, np.float32) for name, value in inputs.items()})
         return float(found[0][0, 0])
-
-
-def encode_passage(network: E5Network, text: str, previous: str = "") -> TokenStates:
-    """Return the states of a text after the end of the one before it."""
-    tokens, is_context = passage_tokens(network, text, previous)
-    return TokenStates(network.middle_states(tokens).astype(np.float16), is_context)
-
-
-def passage_tokens(network: E5Network, text: str, previous: str = "") -> tuple[list[int], Mask]:
-    """Return the tokens of a text after the end of the one before it; the mask says which are context."""
-    before = replace_surrogates(previous[-MAX_CONTEXT_CHARS:])
-    context = network.tokenize(before, MAX_CONTEXT_CHARS)[-MAX_CONTEXT_TOKENS:] if before else []
-    if context:
-        context = [*context, network.last_token]
-    head = [network.first_token, *network.tokenize(PASSAGE_PREFIX, MAX_CONTEXT_TOKENS), *context]
-    own = network.tokenize(replace_surrogates(text), MAX_TEXT_TOKENS)
-    tokens = [*head, *own, network.last_token]
-    return tokens, np.arange(len(tokens)) < len(head)

@@ -26,7 +26,7 @@ MAX_PER_SOURCE = 40
 """How many rows enter the pool by cosine alone, by BM25 alone, and by each kind of entity link."""
 MAX_TOP_CANDIDATES = 32
 """How many of the best rows of the pool are its top candidates."""
-ZSCORE_WEIGHT, COVERAGE_WEIGHT, TITLE_BOOST = 0.3, 0.5, 0.35
+ZSCORE_WEIGHT, COVERAGE_WEIGHT, DENSE_WEIGHT, TITLE_BOOST = 0.3, 0.5, 2.0, 0.35
 """The weights of z-scores and of covered terms in the first-stage score, and what a title that the query names adds
 when seeds are chosen."""
 HOP_SEEDS = 5
@@ -38,8 +38,7 @@ class FirstStageScores:
     """First-stage scores, a number for each row of the graph.
 
     ``cosine`` and ``cosine_with_previous`` are the query's cosines with a row and with the row and its previous turn,
-    rescaled from the embedder's similarity floor and times ``query.embedder_coverage``; ``topic_cosine`` and
-    ``topic_cosine_with_previous`` are the same for the query's topic vector, ``english_cosine`` and
+    rescaled from the embedder's similarity floor and times ``query.embedder_coverage``; ``english_cosine`` and
     ``english_cosine_with_previous`` for the English vectors, None without them. ``bm25`` and ``bm25_with_previous`` are
     BM25 likewise; ``idf_coverage`` is the idf-weighted fraction of the query's terms. ``combined`` is their sum divided
     by the best eligible one.
@@ -47,8 +46,6 @@ class FirstStageScores:
 
     cosine: NormalizedScores
     cosine_with_previous: NormalizedScores
-    topic_cosine: NormalizedScores
-    topic_cosine_with_previous: NormalizedScores
     bm25: NormalizedScores
     bm25_with_previous: NormalizedScores
     idf_coverage: Scores
@@ -167,27 +164,23 @@ def build_pool(graph: Graph, query: Query) -> CandidatePool:
 
 def first_stage(graph: Graph, query: Query, eligible: Mask, postings: Postings) -> FirstStageScores:
     """The dense and lexical scores of every row."""
-    question_cosine, topic_cosine = dense.cosines_with(graph, (query.vector, query.topic_vector))
     scores = (
-        *_dense_scores(graph, query, question_cosine),
-        *_dense_scores(graph, query, topic_cosine),
+        *_dense_scores(graph, query, dense.cosine_with(graph, query.vector)),
         postings.bm25(),
         postings.bm25_with_previous_turn(),
     )
-    cosine, cosine_with_previous, topic, topic_with_previous, bm25, bm25_with_previous = normalized = [
+    cosine, cosine_with_previous, bm25, bm25_with_previous = normalized = [
         NormalizedScores.from_scores(score, graph.episodes, eligible) for score in scores
     ]
     coverage = postings.idf_coverage()
-    total = COVERAGE_WEIGHT * coverage + cosine.max_normalize() + topic.max_normalize() + bm25.max_normalize()
-    for score in normalized:
-        total += ZSCORE_WEIGHT * score.zscore()
+    total = COVERAGE_WEIGHT * coverage + DENSE_WEIGHT * cosine.max_normalize() + bm25.max_normalize()
+    for score, weight in zip(normalized, (DENSE_WEIGHT, DENSE_WEIGHT, 1, 1), strict=True):
+        total += ZSCORE_WEIGHT * weight * score.zscore()
     combined = fusion.max_normalize((total * eligible).astype(np.float32))
     english_cosine, english_cosine_with_previous = _english_scores(graph, query, eligible)
     return FirstStageScores(
         cosine,
         cosine_with_previous,
-        topic,
-        topic_with_previous,
         bm25,
         bm25_with_previous,
         coverage,

@@ -16,7 +16,7 @@ MAX_PROMOTERS = 20
 MAX_SEMANTIC_PROMOTERS = 3
 """How many of the best memories may do so by cosine alone, without a shared term."""
 MIN_COSINE_RATIO = 0.5
-"""The lowest topic cosine of a promoted memory, as a fraction of its predecessor's cosine."""
+"""The lowest cosine of a promoted memory, as a fraction of its predecessor's cosine."""
 MAX_PROMOTIONS = 2
 """How many successors a memory may promote: those of highest confidence."""
 PROMOTION_FACTOR = 1.001
@@ -87,17 +87,15 @@ class _PromotionContext:
         if self.query_terms & pairs.topic_terms[entry]:
             return True
         return (
-            is_top
-            and off_topic is not None
-            and self._topic_cosine(successor) >= MIN_COSINE_RATIO * self._topic_cosine(predecessor)
+            is_top and off_topic is not None and self._cosine(successor) >= MIN_COSINE_RATIO * self._cosine(predecessor)
         )
 
-    def _topic_cosine(self, row: int) -> float:
-        """The cosine of the query's topic vector with a memory, rescaled from the embedder's similarity floor."""
+    def _cosine(self, row: int) -> float:
+        """The cosine of the query's vector with a memory, rescaled from the embedder's similarity floor."""
         position = self.graph.vector_positions[row]
-        if position < 0 or self.query.topic_vector is None:
+        if position < 0 or self.query.vector is None:
             return 0.0
-        cosine = np.einsum("i,i->", self.graph.vectors.view[position], self.query.topic_vector)
+        cosine = np.einsum("i,i->", self.graph.vectors.view[position], self.query.vector)
         return float(dense.above_floor(cosine, self.query.similarity_floor))
 
     def contradiction(self, row: int) -> int | None:

@@ -40,15 +40,16 @@ READING_FEATURES = (*ANSWER_FEATURES, NEWER_ANSWER, OLDER_ANSWER, SERIES_END, *S
 """The features of candidates that were read; 0 for all others."""
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
-REREAD_LEAD = 3.0
-"""How far behind the best after reading, in log-odds, a candidate is at most that is read again."""
+TIE_LEAD = 1.0
+"""How far the best candidate leads another after reading, in log-odds, at most, for both to be read again."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReadingPolicy(ShortRepr):
     """How ``fused`` uses a reader, and how much work that is.
 
-    At most ``max_candidates`` are read, the best ``max_reread`` of them again by a reader with two models. If the
+    At most ``max_candidates`` are read, the best ``max_reread`` of them again by a reader with two models if they are
+    tied. If the
     question or memories are not English, one in four is chosen for the similarity of its vector alone: where the two
     have no words in common, the ranker can overlook what the vectors find. The work is bounded by these counts and
     not by time, so equal recalls give equal results on any machine (docs/decisions/0100-no-clock.md).
@@ -63,7 +64,7 @@ class ReadingPolicy(ShortRepr):
 
     preferences: Mapping[str, RecencyPreference]
     max_candidates: int = 24
-    max_reread: int = 4
+    max_reread: int = 2
     max_question_words: int = 24
     clear_lead: float = 3.0
     clear_confidence: float = 0.9
@@ -107,7 +108,8 @@ class ReadingPolicy(ShortRepr):
         read_once = with_features(matrix, indices, reading, first)
         again = reread_places(ranker.score(read_once).log_odds[indices], self.max_reread)
         second = first.copy()
-        second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
+        if len(again):
+            second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
         preference = self.preference(pool.query)
         statements = statement_features(
             pool.query, read.passages(pool.rows[indices]), matrix.genres[indices], preference
@@ -118,13 +120,16 @@ class ReadingPolicy(ShortRepr):
         return with_features(read_once, indices, {SECOND_READING: second - first, **newer, **statements}, answers)
 
     def _candidates(self, matrix: FeatureMatrix, scores: Scores) -> Rows:
-        """The places of the candidates that are read: the best, best first, then those that are most similar."""
-        best, closest_count = top_k.top_rows(scores, scores > 0, self.max_candidates), self.max_candidates // 4
-        kept, rest = best[: self.max_candidates - closest_count], scores > 0
-        rest[kept] = False
-        closest = top_k.top_rows(matrix.features[SIMILARITY], rest, closest_count)  # it is 0 if all is English
-        chosen = dict.fromkeys(np.concatenate([kept, closest, best[len(kept) :]]).tolist())
-        return np.array(list(chosen)[: self.max_candidates], np.intp)
+        """The places of the candidates that are read: the best, best first, each three followed by the most similar."""
+        limit, similarity = self.max_candidates, matrix.features[SIMILARITY]  # it is 0 if all is English
+        best = top_k.top_rows(scores, scores > 0, limit).tolist()
+        closest = top_k.top_rows(similarity, (scores > 0) & (similarity > 0), limit).tolist()
+        chosen: dict[int, None] = {}
+        for place, row in enumerate(best, 1):
+            chosen[row] = None
+            if place % 3 == 0 and (others := [other for other in closest if other not in chosen]):
+                chosen[others[0]] = None
+        return np.array(list(chosen)[:limit], np.intp)
 
     def _is_clear(self, log_odds: Scores, confidence: float) -> bool:
         """Whether the ranking is clear; ``log_odds`` are those of the candidates, best first."""
@@ -156,10 +161,13 @@ def unread_log_odds(log_odds: Scores) -> float:
 
 
 def reread_places(log_odds: Scores, limit: int) -> Rows:
-    """The places of the candidates that are read again, the best first; ``log_odds`` are those after reading."""
+    """The places of the candidates that are read again, the best first; ``log_odds`` are those after reading.
+
+    None if the best is ahead of all others: then there is no tie to break.
+    """
     best = np.argsort(-log_odds, kind="stable")[:limit]
-    found: Rows = best[log_odds[best] >= log_odds[best[0]] - REREAD_LEAD]
-    return found
+    tied: Rows = best[log_odds[best] >= log_odds[best[0]] - TIE_LEAD]
+    return tied if len(tied) > 1 else tied[:0]
 
 
 def _cut(log_odds: Scores) -> Scores:

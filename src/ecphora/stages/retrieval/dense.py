@@ -1,6 +1,5 @@
 """Dense retrieval: cosines with the query's vector, of each row alone and with its previous turn, and their scale."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,20 +29,6 @@ def cosine_with(graph: Graph, vector: Vector | None, *, use_english: bool = Fals
         # Not vectors @ vector: BLAS starts a second thread for it, which can cost 10 ms on a busy machine.
         scores[stored.rows] = np.einsum("ij,j->i", stored.values, vector)
     return scores
-
-
-def cosines_with(graph: Graph, vectors: Sequence[Vector | None]) -> list[Scores]:
-    """Cosines like :func:`cosine_with` for several vectors, to the bit; the rows are read once for all of them."""
-    given = [vector for vector in vectors if vector is not None]
-    stored = graph.vectors.view
-    if len(given) < 2 or not len(stored):
-        return [cosine_with(graph, vector) for vector in vectors]
-    products = iter(np.einsum("ij,kj->ik", stored, np.stack(given)).T)
-    found = [graph.zeros() for _ in vectors]
-    for scores, vector in zip(found, vectors, strict=True):
-        if vector is not None:
-            scores[graph.vector_rows["rows"]] = next(products)
-    return found
 
 
 def pairwise_cosines(graph: Graph, rows: Rows, others: Rows, *, use_english: bool = False) -> Scores:

@@ -14,21 +14,21 @@ MAX_ZSCORE = 6.0
 
 
 def term_zscores(
-    graph: Graph, query: Query, term_vectors: NDArray[np.float32], row_groups: tuple[Rows, ...]
+    graph: Graph, query: Query, word_vectors: NDArray[np.float32], row_groups: tuple[Rows, ...]
 ) -> list[Scores]:
-    """The z-scores of each group's rows in similarity to the term vectors, shape ``(rows, len(term_vectors))``.
+    """The z-scores of each group's rows in similarity to the word vectors, shape ``(rows, len(word_vectors))``.
 
     A row of -1, or one without a vector, has 0.
     """
     stored, positions = graph.vectors.view, graph.vector_positions
     distinct, group_index = np.unique(np.concatenate(row_groups), return_inverse=True)
-    zscores = np.zeros((len(distinct), len(term_vectors)), np.float32)
+    zscores = np.zeros((len(distinct), len(word_vectors)), np.float32)
     sample_vectors = graph.derive("sample of vectors", _sample_vectors)
     if len(sample_vectors):
-        sample = dense.above_floor(np.vecdot(sample_vectors[:, None], term_vectors), query.similarity_floor)
+        sample = dense.above_floor(np.vecdot(sample_vectors[:, None], word_vectors), query.similarity_floor)
         has = (distinct >= 0) & (positions[distinct] >= 0)
         similarity = dense.above_floor(
-            np.vecdot(stored[positions[distinct[has]]][:, None], term_vectors), query.similarity_floor
+            np.vecdot(stored[positions[distinct[has]]][:, None], word_vectors), query.similarity_floor
         )
         raw = (similarity - sample.mean(axis=0)) / np.maximum(sample.std(axis=0), 1e-6)
         zscores[has] = query.embedder_coverage * np.clip(raw, 0, MAX_ZSCORE)

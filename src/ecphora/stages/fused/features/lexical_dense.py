@@ -1,7 +1,4 @@
-"""Lexical and dense features, SYNAPSE's dual trigger: of each row alone, with the row before, and in its window.
-
-Topic similarity leaves out the question's wording and the person's name, which match many memories.
-"""
+"""Lexical and dense features, SYNAPSE's dual trigger: of each row alone, with the row before, and in its window."""
 
 import numpy as np
 
@@ -11,8 +8,6 @@ from ..candidate_pool import CandidatePool
 LEXICAL_FALLBACK = {
     "dense similarity": "bm25",
     "dense similarity with previous turn": "bm25 with previous turn",
-    "topic similarity": "bm25",
-    "topic similarity with previous turn": "bm25 with previous turn",
 }
 """The lexical score that stands in for each dense score where the embedder does not cover the query."""
 MAX_ZSCORE = 6.0
@@ -22,7 +17,7 @@ MAX_ZSCORE = 6.0
 def compute(pool: CandidatePool) -> dict[str, Scores]:
     """Features of lexical and dense similarity.
 
-    Each of six scores counts as a z-score, and all but one also divided by the best. ``first-stage rank`` is minus
+    Each of four scores counts as a z-score, and all but one also divided by the best. ``first-stage rank`` is minus
     log(1 + rank) by first-stage score. ``rarest term`` is the idf of the rarest query term in a row, divided by the
     highest; ``window term coverage`` what the turns around it cover together; ``novel term coverage`` what a row covers
     of the terms that the top candidate does not.
@@ -31,8 +26,6 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
     normalized = {
         "dense similarity": first_stage.cosine,
         "dense similarity with previous turn": first_stage.cosine_with_previous,
-        "topic similarity": first_stage.topic_cosine,
-        "topic similarity with previous turn": first_stage.topic_cosine_with_previous,
         "bm25": first_stage.bm25,
         "bm25 with previous turn": first_stage.bm25_with_previous,
     }
