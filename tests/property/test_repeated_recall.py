@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ecphora.memory
-from ecphora import E5Embedder, Memory, Recollection
+from ecphora import E5Embedder, Episode, Memory, Recollection
 from ecphora.bench.datasets import read_cases
 from ecphora.candidate_reading import CandidateReading
 from ecphora.embedders.minilm import MiniLMEmbedder
@@ -29,8 +29,17 @@ pytestmark = pytest.mark.slow
 
 DATA = Path(__file__).parents[2] / "scripts" / "data" / "memories"
 CASES = tuple(islice(read_cases("many", DATA), 3))
-EPISODES = tuple(replace(one, id=f"{case.space}-{one.id}") for case in CASES for one in case.episodes)
-QUESTIONS = tuple(question.text for case in CASES for question in case.questions[:2])
+EPISODES = (
+    *(replace(one, id=f"{case.space}-{one.id}") for case in CASES for one in case.episodes),
+    *(
+        Episode("The spare key hangs in the shed.", speaker="Ana", happened_at=f"2026-03-0{day}")  # a tie
+        for day in (1, 2)
+    ),
+)
+QUESTIONS = (
+    *(question.text for case in CASES for question in case.questions[:2]),
+    "Where does the spare key hang?",
+)
 TEXTS = tuple(episode.text for episode in EPISODES)[:12]
 PASSAGES = tuple(
     Passage(text, speaker="Ana", previous_turn=before) for text, before in zip(TEXTS, ("", *TEXTS), strict=False)
