@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .cached_property import cached_property
 from .graph import Graph
+from .language.question import vague_terms
 from .language.terms import SharedTerm, extract_terms, hash_terms, shared_terms
 from .model import Mask, Node, Query, Rows, Vector
 from .ports import Activation
@@ -100,6 +101,11 @@ class Ranking:
         found = list(dict.fromkeys(extract_terms(self.query.search_text)))
         known = dict(zip(hash_terms(found).tolist(), found, strict=True))
         return [known.get(code, "") for code in self.query.term_hashes.tolist()]
+
+    @cached_property
+    def is_vague(self) -> Mask:
+        """Which words of the question say nothing by themselves."""
+        return np.array([word in vague_terms() for word in self.question_words], np.bool_)
 
     @cached_property
     def quotable_idf(self) -> NDArray[np.float64]:

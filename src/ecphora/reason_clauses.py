@@ -78,7 +78,9 @@ def _similarity_clause(comparison: Comparison) -> Clause | None:
     if query.vector is not None and query.embedder_coverage:
         z = ranking.term_similarity_z
         lead = z[comparison.index] - comparison.mean_of_others(z)
-        lead[ranking.matches_term[0, comparison.index] | (z[comparison.index] < MIN_SIMILARITY_Z)] = 0
+        lead[
+            ranking.is_vague | ranking.matches_term[0, comparison.index] | (z[comparison.index] < MIN_SIMILARITY_Z)
+        ] = 0
         if len(lead) and lead.max() > 0:
             word = ranking.question_words[int(lead.argmax())]
             return _near_word_clause(query, word)

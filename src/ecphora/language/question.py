@@ -42,6 +42,20 @@ _NUMBER_WORDS = (
 )
 
 
+_VAGUE_WORDS = (
+    "much many more most get got gets like name called before after kind type sort way thing do go make take use come "
+    "first last next new long often time ever still want need viel viele mehr oft zuerst zuletzt vorher nachher mag "
+    "heißt machen gehen neu zeit mucho muchos más antes después llama hacer tipo nuevo vez veces beaucoup plus avant "
+    "après appelle faire type nouveau fois muito muitos mais depois chama fazer novo"
+)
+
+
+@cache
+def vague_terms() -> frozenset[str]:
+    """The terms of words that say nothing by themselves: a memory is not near to "much" in meaning."""
+    return frozenset(extract_terms(_VAGUE_WORDS))
+
+
 def is_question(text: str) -> bool:
     """Whether a text ends as a question does. A turn that asks seldom contains the answer."""
     return _QUESTION_END.search(text[-40:]) is not None
