@@ -9,7 +9,6 @@ its neighbors (cosine down to .989). The graph's second branch has low-rank adap
 that answer it. ``scripts/train_question_adapters.py`` trains them. The vectors of texts do not depend on them.
 """
 
-import io
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
@@ -23,6 +22,7 @@ from ..model import Vector, Vectors
 from ..reprs import call_repr
 from ..validate import check_flag
 from . import encoder_network, onnx_runtime
+from .array_files import read_arrays
 from .encoder_network import MODEL, REPAIR_HINT, EncoderNetwork
 from .shared_model import SharedModel
 
@@ -131,8 +131,7 @@ class MiniLMNetwork(EncoderNetwork):
     @cached_property
     def _question_adapters(self) -> dict[str, Vectors]:
         content = onnx_runtime.read_verified(self._folder, {QUESTION_ADAPTERS: ADAPTERS_DIGEST}, REPAIR_HINT)[0]
-        with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            return {name: found[name].astype(np.float32) for name in found.files}
+        return {name: values.astype(np.float32) for name, values in read_arrays(content).items()}
 
     def _graph_inputs(self, ids: Sequence[int]) -> dict[str, Any]:
         row = np.array([ids], np.int64)

@@ -8,7 +8,6 @@ inputs, for cross-encoders over pairs of texts (:mod:`.pair_adapters`).
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from threading import Lock
@@ -101,6 +100,10 @@ class E5Network(EncoderNetwork):
 
     def __init__(self, folder: Traversable) -> None:
         super().__init__(folder)
+        digests = {CODEC_FILE: CODEC_DIGEST}
+        content = onnx_runtime.read_verified(files("ecphora.weights"), digests, REPAIR_HINT)[0]
+        self.codec = TokenCodec.from_bytes(content)
+        """The projection of token states."""
         self._kept_components: LastValues[Vectors] = LastValues(KEPT_QUESTIONS)
         self._kept_rows: LastValues[Vectors] = LastValues(KEPT_QUESTIONS)
         self._kept_codes: LastValues[bytes] = LastValues(KEPT_TEXTS)
@@ -173,12 +176,6 @@ class E5Network(EncoderNetwork):
     def token_states(self, text: str) -> Vectors:
         """Return the middle states of a text's own tokens, shape ``(tokens, 384)``; it begins with its prefix."""
         return _own_states(self.middle_states(self._read_tokens(text)))
-
-    @cached_property
-    def codec(self) -> TokenCodec:
-        """The projection of token states."""
-        digests = {CODEC_FILE: CODEC_DIGEST}
-        return TokenCodec.from_bytes(onnx_runtime.read_verified(files("ecphora.weights"), digests, REPAIR_HINT)[0])
 
     def middle_states(self, ids: Sequence[int]) -> Vectors:
         """Return the output of layer ``MIDDLE_LAYERS`` for every token, shape ``(len(ids), 384)``."""

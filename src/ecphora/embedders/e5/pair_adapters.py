@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidRecord
 from ...model import Vectors
+from ..array_files import read_arrays
 from ..scoring_head import PairTokens, ScoringHead
 from .e5_network import ADAPTED_MATRICES, E5Network
 
@@ -50,9 +51,9 @@ class PairAdapters:
     def from_bytes(cls, content: bytes) -> "PairAdapters":
         """Read the adapters from the content of a file; raises ``InvalidRecord`` if they are missing."""
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as found:
-                matrices = {name: (found[f"{name}.down"], found[f"{name}.up"]) for name in ADAPTED_MATRICES}
-                return cls(matrices, found["segments"], ScoringHead.from_arrays(found))
+            found = read_arrays(content)
+            matrices = {name: (found[f"{name}.down"], found[f"{name}.up"]) for name in ADAPTED_MATRICES}
+            return cls(matrices, found["segments"], ScoringHead.from_arrays(found))
         except (ValueError, KeyError, OSError, EOFError, BadZipFile) as error:
             raise InvalidRecord(f"no adapters of multilingual-e5-small ({error!r})") from error
 

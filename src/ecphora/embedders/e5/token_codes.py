@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import InvalidInput
 from ...model import Vector, Vectors
+from ..array_files import read_arrays
 
 CODE_SIZE = 128
 """The numbers of a token's code."""
@@ -40,8 +41,8 @@ class TokenCodec:
     @staticmethod
     def from_bytes(content: bytes) -> "TokenCodec":
         """Read a file that :meth:`to_bytes` wrote."""
-        with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            return TokenCodec(found["mean"].astype(np.float32), found["basis"].astype(np.float32))
+        found = read_arrays(content)
+        return TokenCodec(found["mean"].astype(np.float32), found["basis"].astype(np.float32))
 
     def to_bytes(self) -> bytes:
         """The projection in half precision, as a file."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model import Vector, Vectors
+from ..array_files import read_arrays
 
 BLOCK_SIZE = 32
 """How many numbers of a common row share a scale."""
@@ -37,8 +38,8 @@ class TokenEmbeddings:
     @classmethod
     def from_bytes(cls, content: bytes) -> "TokenEmbeddings":
         """Read the content of a file."""
-        with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            return cls(*(found[field.name] for field in fields(cls)))
+        found = read_arrays(content)
+        return cls(*(found[field.name] for field in fields(cls)))
 
     def to_bytes(self) -> bytes:
         """Return the content of a file, the same for the same embeddings."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...lazy_pattern import lazy_pattern
+from ..array_files import read_arrays
 
 WORD_BOUNDARY = "▁"
 """Replaces the space before every word."""
@@ -35,10 +36,10 @@ class UnigramVocabulary:
     @classmethod
     def from_bytes(cls, content: bytes) -> "UnigramVocabulary":
         """Read the content of a file."""
-        with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            pieces, replacements = (bytes(found[name]).decode().split("\n") for name in ("pieces", "replacements"))
-            scores, characters = found["scores"].tolist(), found["characters"].tolist()
-            unknown_id = int(found["unknown_id"])
+        found = read_arrays(content)
+        pieces, replacements = (bytes(found[name]).decode().split("\n") for name in ("pieces", "replacements"))
+        scores, characters = found["scores"].tolist(), found["characters"].tolist()
+        unknown_id = int(found["unknown_id"])
         piece_ids = dict(zip(pieces, range(len(pieces)), strict=True))
         piece_ids.pop("", None)  # ids without a piece
         return cls(piece_ids, scores, dict(zip(characters, replacements, strict=True)), unknown_id)

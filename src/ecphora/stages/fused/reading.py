@@ -40,16 +40,13 @@ READING_FEATURES = (*ANSWER_FEATURES, NEWER_ANSWER, OLDER_ANSWER, SERIES_END, *S
 """The features of candidates that were read; 0 for all others."""
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
-TIE_LEAD = 1.0
-"""How far the best candidate leads another after reading, in log-odds, at most, for both to be read again."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReadingPolicy(ShortRepr):
     """How ``fused`` uses a reader, and how much work that is.
 
-    At most ``max_candidates`` are read, the best ``max_reread`` of them again by a reader with two models if they are
-    tied. If the
+    At most ``max_candidates`` are read, the best ``max_reread`` of them again by a reader with two models. If the
     question or memories are not English, one in four is chosen for the similarity of its vector alone: where the two
     have no words in common, the ranker can overlook what the vectors find. The work is bounded by these counts and
     not by time, so equal recalls give equal results on any machine (docs/decisions/0100-no-clock.md).
@@ -64,7 +61,7 @@ class ReadingPolicy(ShortRepr):
 
     preferences: Mapping[str, RecencyPreference]
     max_candidates: int = 24
-    max_reread: int = 2
+    max_reread: int = 1
     max_question_words: int = 24
     clear_lead: float = 3.0
     clear_confidence: float = 0.9
@@ -106,10 +103,9 @@ class ReadingPolicy(ShortRepr):
         lead = first - np.float32(unread_log_odds(first))
         reading = {READING: lead, READING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead)}
         read_once = with_features(matrix, indices, reading, first)
-        again = reread_places(ranker.score(read_once).log_odds[indices], self.max_reread)
+        again = top_k.top_k(ranker.score(read_once).log_odds[indices], self.max_reread)
         second = first.copy()
-        if len(again):
-            second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
+        second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
         preference = self.preference(pool.query)
         statements = statement_features(
             pool.query, read.passages(pool.rows[indices]), matrix.genres[indices], preference
@@ -158,16 +154,6 @@ def unread_log_odds(log_odds: Scores) -> float:
     """What a reader would have said of one that it did not read: the median of the worse half of those it did."""
     worse_half = np.sort(log_odds)[: (len(log_odds) + 1) // 2]
     return float(np.median(worse_half))
-
-
-def reread_places(log_odds: Scores, limit: int) -> Rows:
-    """The places of the candidates that are read again, the best first; ``log_odds`` are those after reading.
-
-    None if the best is ahead of all others: then there is no tie to break.
-    """
-    best = np.argsort(-log_odds, kind="stable")[:limit]
-    tied: Rows = best[log_odds[best] >= log_odds[best[0]] - TIE_LEAD]
-    return tied if len(tied) > 1 else tied[:0]
 
 
 def _cut(log_odds: Scores) -> Scores:
