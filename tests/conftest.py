@@ -41,6 +41,9 @@ os.environ["XDG_CONFIG_HOME"] = os.path.join(tempfile.gettempdir(), "ecphora-tes
 
 
 FORMAT_5 = """
+DROP TABLE graph_snapshot;
+DROP TRIGGER node_deleted;
+DROP TRIGGER node_updated;
 DROP TABLE token_codes;
 DROP TABLE english_vector;
 ALTER TABLE scope DROP COLUMN english_embedder;

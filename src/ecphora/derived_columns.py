@@ -8,21 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import InvertedIndex, Table
-from .model import Mask, Rows, Scores, Vectors
+from .model import Mask, Rows, Scores
+from .vector_column import VectorColumn
 
+BLOCK = 1024
+"""How many vectors are unpacked at a time."""
 SESSION_GAP = 3600.0
 """Turns of a speaker without a session belong together if at most this many seconds lie between them."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextVectors:
-    """The vectors that one embedder made of texts, shape ``(vectors, dim)``; ``rows`` has the row of each.
+    """The vectors that one embedder made of texts; ``rows`` has the row of each.
 
     ``positions`` has the position of each row's vector in ``values``, -1 for none.
     """
 
     rows: Rows
-    values: Vectors
+    values: VectorColumn
     positions: Rows
 
 
@@ -133,8 +136,10 @@ def previous_cosines(previous: Rows, vectors: TextVectors, known: PreviousCosine
         cosines[rows] = 0
     rows = rows[previous[rows] >= 0]
     current, before = vectors.positions[rows], vectors.positions[previous[rows]]
-    has_both = (current >= 0) & (before >= 0)
-    cosines[rows[has_both]] = np.einsum("ij,ij->i", vectors.values[current[has_both]], vectors.values[before[has_both]])
+    places = np.flatnonzero((current >= 0) & (before >= 0))
+    for start in range(0, len(places), BLOCK):
+        part = places[start : start + BLOCK]
+        cosines[rows[part]] = np.vecdot(vectors.values.rows(current[part]), vectors.values.rows(before[part]))
     return cosines
 
 

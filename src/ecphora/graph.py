@@ -16,7 +16,7 @@ import numpy.ma  # np.unique imports it when first called: better now than insid
 from numpy.typing import NDArray
 
 from . import derived_columns
-from .columns import Column, InvertedIndex, Table, Values, Vocabulary
+from .columns import InvertedIndex, Table, Values, Vocabulary
 from .derived_columns import InheritedColumns, PreviousCosines, PreviousLengths, TextVectors, TurnOrder
 from .media_spaces import MediaSpaces, no_media
 from .model import (
@@ -36,6 +36,7 @@ from .model import (
 )
 from .reprs import call_repr
 from .timeparse import from_epoch_seconds
+from .vector_column import VectorColumn
 
 LINKS = tuple(Link)
 KIND_CODES = {kind: number for number, kind in enumerate(Kind)}
@@ -100,9 +101,11 @@ class Graph:
     identifiers: Table = field(default_factory=lambda: Table.empty(rows="i4", hashes="u4"))
     time_mentions: Table = field(default_factory=lambda: Table.empty(rows="i4", starts="f8", ends="f8"))
     vector_rows: Table = field(default_factory=lambda: Table.empty(rows="i4"))
-    vectors: Column = field(default_factory=lambda: Column(np.empty((0, 0), np.float32)))
+    vectors: VectorColumn = field(default_factory=VectorColumn.empty)
     english_vector_rows: Table = field(default_factory=lambda: Table.empty(rows="i4"))
-    english_vectors: Column = field(default_factory=lambda: Column(np.empty((0, 0), np.float32)))
+    english_vectors: VectorColumn = field(
+        default_factory=lambda: VectorColumn.from_vectors(np.empty((0, 0), np.float32))
+    )
     media_spaces: MediaSpaces = field(default_factory=no_media)
     edges: Table = field(
         default_factory=lambda: Table.empty(src="i4", dst="i4", links="i1", weights="f4", provenance="i4")
@@ -199,9 +202,9 @@ class Graph:
     def text_vectors(self, *, use_english: bool = False) -> TextVectors:
         """The vectors of the scope's embedder, or the English ones."""
         if use_english:
-            rows, values = self.english_vector_rows["rows"], self.english_vectors.view
-            return TextVectors(rows, values, self.english_vector_positions)
-        return TextVectors(self.vector_rows["rows"], self.vectors.view, self.vector_positions)
+            rows = self.english_vector_rows["rows"]
+            return TextVectors(rows, self.english_vectors, self.english_vector_positions)
+        return TextVectors(self.vector_rows["rows"], self.vectors, self.vector_positions)
 
     @cached_property
     def previous_cosine(self) -> Scores:

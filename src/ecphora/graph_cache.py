@@ -2,13 +2,12 @@
 
 import threading
 
+from . import graph_snapshot
 from .errors import StoreReplaced
 from .graph import Graph
 from .graph_updates import apply_batch
 from .model import WriteBatch
-from .ports import (
-    Store,
-)
+from .ports import SnapshotStore, Store
 
 
 class GraphCache:
@@ -19,13 +18,25 @@ class GraphCache:
         self._scope = scope
         self._lock = threading.Lock()
         self._graph = Graph()
+        self._saved_rows = 0
+        self._is_loaded = False
         self.embedder_name: str | None = None
         self.english_embedder_name: str | None = None
 
     def refresh(self) -> Graph:
         """The graph as of the last commit of any process."""
         with self._lock:
+            if not self._is_loaded:
+                self._load_snapshot()
             return self._grow(self._store.changes_since(self._scope, self._graph.revision))
+
+    def save(self) -> None:
+        """Keep a snapshot of the graph with its store, if much of it is not in the latest one."""
+        with self._lock:
+            if isinstance(self._store, SnapshotStore) and graph_snapshot.is_due(self._graph, self._saved_rows):
+                value = graph_snapshot.to_bytes(self._graph)
+                self._store.write_graph_snapshot(self._scope, self._graph.revision, value)
+                self._saved_rows = len(self._graph)
 
     def apply(self, batch: WriteBatch) -> Graph:
         """Add a committed write batch, and return the graph."""
@@ -34,9 +45,17 @@ class GraphCache:
                 return self._grow(batch)
             return self._grow(self._store.changes_since(self._scope, self._graph.revision))
 
+    def _load_snapshot(self) -> None:
+        """Start from the snapshot that the store has, if it is sound."""
+        stored = self._store.graph_snapshot(self._scope) if isinstance(self._store, SnapshotStore) else None
+        found = None if stored is None else graph_snapshot.from_stored(stored)
+        if found is not None:
+            self._graph, self._saved_rows = found, len(found)
+        self._is_loaded = True
+
     def _grow(self, batch: WriteBatch) -> Graph:
         if batch.switch_embedder:  # other vectors: nothing of the old ones may stay
-            self._graph, self.english_embedder_name = Graph(), None
+            self._graph, self._saved_rows, self.english_embedder_name = Graph(), 0, None
             batch = self._store.changes_since(self._scope, 0)
         if batch.revision < self._graph.revision:  # revisions only grow: it is another scope, or none any more
             raise StoreReplaced(

@@ -11,7 +11,7 @@ import numpy.ma  # np.unique imports it when first called: better now than insid
 from numpy.typing import NDArray
 
 from . import media_spaces
-from .columns import Column, Table, Values
+from .columns import Table, Values
 from .forget import kept_mask
 from .graph import KIND_CODES, LINK_CODES, NODE_ONLY_PROPERTIES, Graph, epoch_seconds
 from .model import (
@@ -29,6 +29,7 @@ from .model import (
     WriteBatch,
 )
 from .timeparse import offset_minutes
+from .vector_column import VectorColumn
 
 _VECTOR_TABLES = ("vector_rows", "vectors")
 _ENGLISH_TABLES = ("english_vector_rows", "english_vectors")
@@ -104,9 +105,9 @@ def _forget(graph: Graph, batch: WriteBatch) -> Graph:
         identifiers=keep_rows(graph.identifiers, "rows"),
         time_mentions=keep_rows(graph.time_mentions, "rows"),
         vector_rows=keep_rows(graph.vector_rows, "rows"),
-        vectors=Column(graph.vectors.view[keep[graph.vector_rows["rows"]]]),
+        vectors=graph.vectors.select(keep[graph.vector_rows["rows"]]),
         english_vector_rows=keep_rows(graph.english_vector_rows, "rows"),
-        english_vectors=Column(graph.english_vectors.view[keep[graph.english_vector_rows["rows"]]]),
+        english_vectors=graph.english_vectors.select(keep[graph.english_vector_rows["rows"]]),
         media_spaces=media_spaces.keep_rows(graph.media_spaces, keep, new_rows),
         edges=edges.replace(np.arange(len(edges)), provenance=np.where(provenance < 0, -1, new_rows[provenance])),
         accesses=keep_rows(graph.accesses, "rows"),
@@ -197,15 +198,15 @@ def _with_vectors(graph: Graph, added: Mapping[NodeId, Vector], *, use_english: 
         return graph
     rows_name, values_name = _ENGLISH_TABLES if use_english else _VECTOR_TABLES
     table: Table = getattr(graph, rows_name)
-    column: Column = getattr(graph, values_name)
+    column: VectorColumn = getattr(graph, values_name)
     rows, values = list(row_by_id.values()), np.stack([added[node] for node in row_by_id])
     positions = graph.text_vectors(use_english=use_english).positions[rows]
     if (positions >= 0).any():  # re-embedded
         keep = np.ones(len(table), np.bool_)
         keep[positions[positions >= 0]] = False
-        table, column = table.keep(keep), Column(column.view[keep])
-    if column.view.shape[1:] != values.shape[1:]:
-        column = Column(values[:0])
+        table, column = table.keep(keep), column.select(keep)
+    if column.dim != values.shape[1]:
+        column = VectorColumn.from_vectors(values[:0])
     changes: dict[str, Any] = {rows_name: table.append(rows=rows), values_name: column.append(values)}
     return replace(graph, **changes)
 

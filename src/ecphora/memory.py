@@ -6,6 +6,7 @@ them.
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
@@ -278,6 +279,8 @@ class Memory:
         A store that was passed as ``path`` stays open.
         """
         self._access_log.close(LOG_FLUSH_SECONDS)
+        with suppress(StoreError):  # it only makes the next opening faster
+            self._scope_writer.cache.save()
         self._close_store()
 
     def _close_store(self) -> None:

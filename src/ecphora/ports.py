@@ -19,6 +19,7 @@ from .model import (
     Extraction,
     ExtractionReport,
     Mask,
+    MediaVector,
     Node,
     NodeId,
     Query,
@@ -30,6 +31,7 @@ from .model import (
     WriteBatch,
 )
 from .reprs import ShortRepr
+from .vector_column import VectorColumn
 
 Clock = Callable[[], datetime]
 """Returns the current time, always with a time zone."""
@@ -370,6 +372,44 @@ class TokenCodeStore(Store, Protocol):
 
     def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
         """Return the token codes of nodes, as far as this model has made them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StoredVectors(ShortRepr):
+    """The vectors of nodes, in ``values``; ``seqs`` has the ``seq`` of the node of each, ascending."""
+
+    seqs: NDArray[np.int64]
+    values: VectorColumn
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StoredSnapshot(ShortRepr):
+    """A scope's graph at a revision: its columns as bytes, its media's vectors, and all sound vectors of texts."""
+
+    revision: int
+    value: bytes
+    vectors: StoredVectors
+    english_vectors: StoredVectors
+    media_vectors: tuple[MediaVector, ...]
+
+
+@runtime_checkable
+class SnapshotStore(Store, Protocol):
+    """A store that keeps the columns of a scope's graph, so that the scope opens faster.
+
+    What is deleted, or written over, is gone from the snapshot in the same commit; the simplest is to delete it.
+    """
+
+    def graph_snapshot(self, scope: str, /) -> StoredSnapshot | None:
+        """Return the snapshot from which ``changes_since`` leads on; None if there is none."""
+        ...
+
+    def write_graph_snapshot(self, scope: str, revision: int, value: bytes, /) -> None:
+        """Keep the columns of a scope's graph at a revision, in the place of earlier ones.
+
+        Nothing is written if the scope has another revision, or if it would have to wait.
+        """
         ...
 
 

@@ -95,10 +95,10 @@ def analyze(
     main_speaker = speakers.main_speaker(graph) or ""
     own = ask_oneself(named.text, main_speaker) if main_speaker and is_english(named.text) else named.text
     vector, english_vector = _embed_question(named.text, graph, embed, embed_english, own)
-    stored = graph.vectors.view
-    if vector is not None and len(stored) and stored.shape[1] != len(vector):
+    stored = graph.vectors
+    if vector is not None and len(stored) and stored.dim != len(vector):
         raise EmbedderMismatch(
-            f"this scope has vectors of {stored.shape[1]} numbers, {embedder.name!r} now gives {len(vector)}; "
+            f"this scope has vectors of {stored.dim} numbers, {embedder.name!r} now gives {len(vector)}; "
             "open it with the original embedder, or give the new one another name"
         )
     query = build_query(
@@ -118,7 +118,7 @@ def analyze(
         zone=zone,
     )
     query = replace(query, main_speaker=main_speaker, first_person_text="" if own == named.text else own)
-    if english_vector is not None and graph.english_vectors.view.shape[1:] == english_vector.shape:
+    if english_vector is not None and graph.english_vectors.dim == len(english_vector):
         query = replace(query, english_vector=english_vector)
     if goal is None:
         return query

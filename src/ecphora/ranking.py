@@ -149,7 +149,7 @@ class Ranking:
         cosines = np.full(len(self.order), np.nan, np.float32)
         places = stored.positions[self.order]
         if len(stored.values):
-            cosines[places >= 0] = np.vecdot(stored.values[places[places >= 0]], vector)
+            cosines[places >= 0] = np.vecdot(stored.values.rows(places[places >= 0]), vector)
         return cosines
 
     @cached_property

@@ -56,4 +56,4 @@ def test_practical_preset_uses_the_packaged_side_network() -> None:
         == replace(FAITHFUL, use_packaged_side_net=False).activate(query, graph).scores.tolist()
     )
     cosines = drawn[:5] @ drawn[5]
-    assert practical.confidence == pytest.approx(max(0, cosines[practical.scores > 0].max()), abs=1e-5)
+    assert practical.confidence == pytest.approx(max(0, cosines[practical.scores > 0].max()), abs=1e-3)

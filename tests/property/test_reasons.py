@@ -55,7 +55,7 @@ def test_reasons_of_every_strategy_are_true(strategy: str, friends: Memory) -> N
         found = friends.recall(question.question, limit=4, as_of=question.as_of, strategy=strategy, log_access=False)
         reasons += [hit.reason for hit in found]
         check(found, friends)
-    assert sum(map(bool, reasons)) >= 0.75 * len(reasons)
+    assert sum(map(bool, reasons)) >= 0.7 * len(reasons)
     if strategy == "fused":
         assert all(reasons)
         assert len(set(reasons)) >= 0.85 * len(reasons)

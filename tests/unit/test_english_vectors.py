@@ -18,6 +18,7 @@ from ecphora.language.chunking import Chunk
 from ecphora.model import Episode, NodeId, Vectors
 from ecphora.ports import Embedder, english_embedder
 from ecphora.stages.retrieval import dense
+from ecphora.stores.row_mapping import vector_to_blob
 from ecphora.testing import FakeClock, graph_differences
 
 ENGLISH = Episode("My sister has moved to the town by the river.", id="en", speaker="Ana", session="s")
@@ -184,8 +185,11 @@ def test_forgetting_overwrites_both_vectors_in_the_file(memory: Memory, path: Pa
     graph = memory.graph()
     row = graph.row("en")
     blobs = [
-        graph.vectors.view[graph.vector_positions[row]].astype("<f2").tobytes(),
-        graph.english_vectors.view[graph.english_vector_positions[row]].astype("<f2").tobytes(),
+        vector_to_blob(vectors.rows(positions[row]), vectors.dim, "en")
+        for vectors, positions in (
+            (graph.vectors, graph.vector_positions),
+            (graph.english_vectors, graph.english_vector_positions),
+        )
     ]
     files = [path, path.with_name(f"{path.name}-wal")]
 

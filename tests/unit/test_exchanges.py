@@ -84,7 +84,7 @@ def test_record_response_stores_prompt_and_response_as_one_node(memory: Memory, 
     weights = {graph.id(int(graph.edges["dst"][edge])): float(graph.edges["weights"][edge]) for edge in edges}
     assert weights == {"boat": 1, "river": 0}
     assert found.query.vector is not None
-    assert graph.vectors.view[graph.vector_positions[row]] == pytest.approx(found.query.vector, abs=1e-3)
+    assert graph.vectors.view[graph.vector_positions[row]] == pytest.approx(found.query.vector, abs=2e-3)
 
 
 def test_record_response_twice_stores_it_once(memory: Memory) -> None:
@@ -117,7 +117,7 @@ def test_exchange_has_the_vector_of_its_prompt_after_reembedding(memory: Memory,
     with Memory(tmp_path / "memory.db", embedder=model) as reopened:
         graph = reopened.graph()
         vector = graph.vectors.view[graph.vector_positions[graph.row(id_)]]
-    assert vector == pytest.approx(model.embed([QUESTION], is_query=True)[0], abs=1e-3)
+    assert vector == pytest.approx(model.embed([QUESTION], is_query=True)[0], abs=2e-3)
 
 
 @pytest.mark.medium
@@ -273,7 +273,7 @@ def test_include_returns_similar_exchanges(memory: Memory) -> None:
     assert (exchange.id, exchange.prompt, exchange.response, exchange.source) == (id_, QUESTION, RESPONSE, "small")
     assert (sorted(exchange.source_ids), exchange.used_ids) == (["boat", "river"], ("boat",))
     assert 0 < exchange.score <= 1
-    assert memory.recall(QUESTION, include=Include.EXCHANGES).exchanges[0].score == pytest.approx(1, abs=1e-3)
+    assert memory.recall(QUESTION, include=Include.EXCHANGES).exchanges[0].score == pytest.approx(1, abs=5e-3)
 
 
 @pytest.mark.parametrize(

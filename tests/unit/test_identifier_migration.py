@@ -50,6 +50,9 @@ def old_file(tmp_path: Path) -> Path:
         db.execute(
             """UPDATE node SET term_hashes = words(term_hashes, term_counts), term_counts = without_zeros(term_counts)
                WHERE term_counts IS NOT NULL;
+               DROP TABLE graph_snapshot;
+               DROP TRIGGER node_deleted;
+               DROP TRIGGER node_updated;
                DROP TABLE token_codes;
                DROP TABLE english_vector;
                ALTER TABLE scope DROP COLUMN english_embedder;

@@ -76,7 +76,7 @@ def test_feedback_stores_the_question(memory: Memory, clock: FakeClock) -> None:
     assert (answer_weights(memory, id_), used_ids(memory)) == ({"boat": 1, "river": 0}, ["boat"])
     graph = memory.graph()
     assert found.query.vector is not None
-    assert graph.vectors.view[graph.vector_positions[graph.row(id_)]] == pytest.approx(found.query.vector, abs=1e-3)
+    assert graph.vectors.view[graph.vector_positions[graph.row(id_)]] == pytest.approx(found.query.vector, abs=2e-3)
     assert (len(memory), memory.scopes()[0].episodes, len(graph.accesses_of(graph.row(id_) or 0))) == (3, 3, 0)
     revision = graph.revision
     assert memory.feedback(found, "boat") == id_  # the same feedback twice is stored once
@@ -183,5 +183,5 @@ def test_feedback_embeds_the_question_as_a_query(tmp_path: Path) -> None:
     assert reembed(tmp_path / "m.db", embedder=QueryAwareEmbedder(32)) == len(TALK) + 1
     with Memory(tmp_path / "m.db", embedder=QueryAwareEmbedder(32)) as memory:
         graph, (expected,) = memory.graph(), HashingEmbedder(32).embed(["asked: the river"])
-        assert graph.vectors.view[graph.vector_positions[graph.row(id_)]] == pytest.approx(expected, abs=1e-3)
+        assert graph.vectors.view[graph.vector_positions[graph.row(id_)]] == pytest.approx(expected, abs=2e-3)
         assert memory.recall("the river")[0].id == "river"

@@ -257,10 +257,11 @@ def test_examples_from_the_log_use_feedback(tmp_path: Path) -> None:
     assert item.positives.tolist() == [vector["e1"].tolist()]
     assert sorted(item.negatives.tolist()) == sorted(vector[hit.id].tolist() for hit in boat_hits if hit.id != "e1")
     net = train_side_network(identity(64), [item], epochs=20)
-    used, unused = (
-        map_vectors(net, texts) @ map_vectors(net, item.query[None])[0] for texts in (item.positives, item.negatives)
+    before, after = (
+        [map_vectors(one, texts) @ map_vectors(one, item.query[None])[0] for texts in (item.positives, item.negatives)]
+        for one in (identity(64), net)
     )
-    assert used.min() - unused.max() > (item.positives @ item.query).min() - (item.negatives @ item.query).max()
+    assert after[0].min() - after[1].max() > before[0].min() - before[1].max()
     assert examples_from_log(Graph()) == []
 
 

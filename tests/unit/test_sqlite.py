@@ -20,6 +20,7 @@ from ecphora.graph_cache import GraphCache
 from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import Tombstone, WriteBatch
+from ecphora.stores.row_mapping import vector_to_blob
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import SAMPLE_EMBEDDER, graph_differences, sample_batch, sample_entity, sample_node, sample_vector
 from ecphora.testing.samples import SAMPLE_ENGLISH_MODEL
@@ -59,7 +60,7 @@ def test_forgotten_texts_are_overwritten_in_the_file(path: Path) -> None:
     with Memory(path, embedder=HashingEmbedder()) as memory:
         memory.remember([f"Ana walks along the river on day {number}." for number in range(300)])
         secret = memory.remember("Zebulon hides rubies.", speaker="Quentin", title="Xanadu", metadata={"k": "opal"}).id
-        vector = memory.graph().vectors.view[-1].astype("<f2").tobytes()
+        vector = vector_to_blob(memory.graph().vectors.rows(-1), 256, secret)
         words = memory._store.changes_since("default", 0).analyses[secret].term_hashes.tobytes()
         secrets = [b"Zebulon hides", b"Quentin", b"Xanadu", b"xanadu", b"zebulon", b"opal", vector, words]
         memory.recall("Where are the rubies of Zebulon?")

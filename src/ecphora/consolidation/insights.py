@@ -120,7 +120,7 @@ class _Context:
     def __init__(self, graph: Graph, config: InsightConfig, now: datetime) -> None:
         self.graph, self.config = graph, config
         self.mean_vector = _mean_vector(graph)
-        self.centered_vectors = _center(graph.vectors.view, self.mean_vector)
+        self.centered_vectors = _center(graph.vectors.rows(slice(None)), self.mean_vector)
         weights = importance.importance(graph, config.importance_decay, epoch_seconds(now)).astype(np.float64)
         self.weights = np.maximum(weights, 1e-6)
         self.insights = insight_index.all_insights(graph)
@@ -137,9 +137,9 @@ class _Context:
 def _mean_vector(graph: Graph) -> Vector:
     """The mean vector of all memories: what they have in common, such as speakers and tone."""
     is_episode = graph.episodes[graph.vector_rows["rows"]]
-    vectors = graph.vectors.view
     if not is_episode.any():
-        return np.zeros(vectors.shape[1], np.float32)
+        return np.zeros(graph.vectors.dim, np.float32)
+    vectors = graph.vectors.rows(slice(None))
     return (is_episode.astype(np.float32) @ vectors / np.float32(is_episode.sum())).astype(np.float32)
 
 
@@ -241,7 +241,7 @@ def _insight_text(
     written = (writer.write(sources) or "").strip() if writer is not None else ""
     if writer is None or not written:
         return quotes, False
-    source_vectors: Vectors = context.graph.vectors.view[context.graph.vector_positions[rows]]
+    source_vectors: Vectors = context.graph.vectors.rows(context.graph.vector_positions[rows])
     is_accepted = writer.accepts(
         written,
         source_vectors,

@@ -69,7 +69,7 @@ def examples_from_log(graph: Graph) -> list[ContrastiveExample]:
     if not isinstance(graph, Graph):
         raise InvalidInput(f"graph is {show(graph)}; give memory.graph()")
     rows, at = graph.accesses["rows"], graph.accesses["at"]
-    positions, vectors = graph.vector_positions, graph.vectors.view
+    positions, vectors = graph.vector_positions, graph.vectors
     encoded = graph.accesses_of_kind(AccessKind.ENCODED)
     boundaries = encoded[(necessity.is_recall_question(graph) & (positions >= 0))[rows[encoded]]]
     examples = []
@@ -81,7 +81,7 @@ def examples_from_log(graph: Graph) -> list[ContrastiveExample]:
         is_used = np.isin(recalled, rows[after[graph.has_access_kind(AccessKind.USED, accesses=after)]])
         if is_used.any() and not is_used.all():
             query, used, unused = (
-                vectors[positions[some]] for some in (rows[begin], recalled[is_used], recalled[~is_used])
+                vectors.rows(positions[some]) for some in (rows[begin], recalled[is_used], recalled[~is_used])
             )
             examples.append(ContrastiveExample(query, used, unused))
     return examples

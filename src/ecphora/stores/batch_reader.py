@@ -67,11 +67,6 @@ def read_changes(
     english_vectors = db.execute(
         "SELECT node, value FROM english_vector WHERE scope = ? AND revision > ? ORDER BY revision, node", bounds
     ).fetchall()
-    media_vectors = db.execute(
-        """SELECT node, position, model, value FROM media_vector WHERE scope = ? AND revision > ?
-           ORDER BY revision, node, position, model""",
-        bounds,
-    ).fetchall()
     edges = db.execute(
         "SELECT src, dst, link, weight, provenance FROM edge WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
     )
@@ -96,7 +91,7 @@ def read_changes(
         analyses={node.id: analysis for node, analysis in analyses if analysis is not None},
         vectors=found_vectors,
         english_vectors=found_english_vectors,
-        media_vectors=tuple(_read_media_vectors(media_vectors, ids)),
+        media_vectors=_read_media_vectors(db, scope.key, (revision, scope.revision), ids),
         edges=tuple(
             Edge(ids[src], ids[dst], _LINK_BY_VALUE[link], weight, provenance)
             for src, dst, link, weight, provenance in edges
@@ -117,18 +112,32 @@ def read_changes(
 
 def _read_vectors(found: Sequence[Row], dim: int | None, ids: "_IdLookup") -> tuple[dict[NodeId, Vector], list[NodeId]]:
     """The sound vectors by node, and the nodes of the damaged ones; ``dim`` is the right length, if it is known."""
-    dim = dim or max((len(value) // 2 for _, value in found if isinstance(value, bytes)), default=0)
+    dim = dim or max((row_mapping.blob_dim(value) for _, value in found if isinstance(value, bytes)), default=0)
     values, sound = row_mapping.blobs_to_vectors([value for _, value in found], dim)
     nodes = [ids[seq] for seq, _ in found]
-    vectors = {node: value for node, value, is_sound in zip(nodes, values, sound, strict=True) if is_sound}
+    vectors = {node: value for node, value, is_sound in zip(nodes, values.view, sound, strict=True) if is_sound}
     return vectors, [node for node, is_sound in zip(nodes, sound, strict=True) if not is_sound]
 
 
-def _read_media_vectors(found: Iterable[Any], ids: "_IdLookup") -> Iterator[MediaVector]:
-    """The sound vectors of media; not those that are damaged, or have not the usual length of their model."""
-    for (seq, position, model, _), vector in parse_media_vectors(found):
-        if vector is not None:
-            yield MediaVector(ids[seq], position, model, vector)
+def read_media_vectors(db: apsw.Connection, scope: ScopeRow, *, through: int) -> tuple[MediaVector, ...]:
+    """The sound vectors of the media of a scope through a revision."""
+    return _read_media_vectors(db, scope.key, (0, through), _IdLookup(db, scope.key, {}))
+
+
+def _read_media_vectors(
+    db: apsw.Connection, scope: int, revisions: tuple[int, int], ids: "_IdLookup"
+) -> tuple[MediaVector, ...]:
+    """The vectors after a revision through another; not those that are damaged, or not as long as their model's."""
+    found = db.execute(
+        """SELECT node, position, model, value FROM media_vector WHERE scope = ? AND revision > ? AND revision <= ?
+           ORDER BY revision, node, position, model""",
+        (scope, *revisions),
+    ).fetchall()
+    return tuple(
+        MediaVector(ids[seq], position, model, vector)
+        for (seq, position, model, _), vector in parse_media_vectors(found)
+        if vector is not None
+    )
 
 
 def parse_media_vectors(found: Iterable[Any]) -> Iterator[tuple[Any, Vector | None]]:
@@ -137,7 +146,7 @@ def parse_media_vectors(found: Iterable[Any]) -> Iterator[tuple[Any, Vector | No
     counts = Counter((model, len(value) // 2) for *_, model, value in rows)
     dims = {model: dim for (model, dim), _ in reversed(counts.most_common())}
     for row in rows:
-        vectors, sound = row_mapping.blobs_to_vectors([row[-1]], dims[row[-2]])
+        vectors, sound = row_mapping.half_blobs_to_vectors([row[-1]], dims[row[-2]])
         yield row, vectors[0] if sound[0] else None
 
 

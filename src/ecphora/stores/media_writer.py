@@ -24,8 +24,8 @@ def write_media_vectors(
         if one.model not in dims:
             dims[one.model] = int(db.execute(query, (scope, one.model)).get or len(one.vector))
         check_dim(one, dims[one.model])
-        blob = row_mapping.vector_to_blob(one.vector, dims[one.model], one.node)
+        blob = row_mapping.half_vector_to_blob(one.vector, dims[one.model], one.node)
         values = (scope, one.model, seq_of(one.node), one.position, revision, blob)
         db.execute("INSERT OR REPLACE INTO media_vector VALUES (?, ?, ?, ?, ?, ?)", values)
-        written.append(replace(one, vector=row_mapping.blobs_to_vectors([blob], dims[one.model])[0][0]))
+        written.append(replace(one, vector=row_mapping.half_blobs_to_vectors([blob], dims[one.model])[0][0]))
     return tuple(written)

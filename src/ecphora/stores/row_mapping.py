@@ -24,10 +24,14 @@ from ..model import (
     Vector,
     Vectors,
 )
+from ..quantization import MIN_DIM, quantize
+from ..vector_column import VectorColumn
 
 SqlValue = None | int | float | bytes | str
 Row = tuple[SqlValue, ...]
 
+SCALE_SIZE = 2
+"""The bytes of the scale of a quantized vector."""
 NODE_COLUMNS = (
     "seq", "id", "kind", "text", "happened_at", "recorded_at", "speaker", "session", "title", "source", "document",
     "position", "start", "heading", "valid_from", "valid_to", "trust", "metadata",
@@ -173,22 +177,85 @@ def row_to_access(row: Sequence[Any], node: NodeId) -> Access:
 
 
 def vector_to_blob(vector: Vector, dim: int, node: NodeId) -> bytes:
+    """Convert the vector of a text to bytes; raises ``WrongVector`` if its size is wrong or it is not finite.
+
+    A quantized vector has a level of one byte for each number, its scale in half precision, and one or two bytes with
+    their count, so that its length is odd. A vector that is too short for that has two bytes for each number.
+    """
+    if dim < MIN_DIM:
+        return half_vector_to_blob(vector, dim, node)
+    _check_size(vector, dim, node)
+    levels, scales = quantize(vector[None])
+    if not np.isfinite(scales).all():
+        raise _not_finite(node)
+    padding = _padding(dim)
+    return levels.tobytes() + scales.astype("<f2").tobytes() + bytes([padding] * padding)
+
+
+def half_vector_to_blob(vector: Vector, dim: int, node: NodeId) -> bytes:
     """Convert a vector to half-precision bytes; raises ``WrongVector`` if its size is wrong or it is not finite."""
-    if vector.shape != (dim,):
-        raise WrongVector(f"the vector of {node!r} has shape {vector.shape}, this memory's have ({dim},)")
+    _check_size(vector, dim, node)
     with np.errstate(over="ignore"):  # numbers that are too large become infinite
         half = vector.astype("<f2")
     if not np.isfinite(half).all():
-        raise WrongVector(f"the vector of {node!r} holds numbers that are not finite; fix the embedder")
+        raise _not_finite(node)
     return half.tobytes()
 
 
-def blobs_to_vectors(blobs: Sequence[SqlValue], dim: int) -> tuple[Vectors, Mask]:
+def _check_size(vector: Vector, dim: int, node: NodeId) -> None:
+    if vector.shape != (dim,):
+        raise WrongVector(f"the vector of {node!r} has shape {vector.shape}, this memory's have ({dim},)")
+
+
+def _not_finite(node: NodeId) -> WrongVector:
+    return WrongVector(f"the vector of {node!r} holds numbers that are not finite; fix the embedder")
+
+
+def _padding(dim: int) -> int:
+    """How many bytes stand after the scale of a quantized vector."""
+    return 2 if dim % 2 else 1
+
+
+def half_to_quantized(value: Any) -> Any:
+    """The bytes of a half-precision vector as those of a quantized one; what is too short or damaged stays as it is."""
+    dim = len(value) // 2 if isinstance(value, bytes) and len(value) % 2 == 0 else 0
+    if dim < MIN_DIM:
+        return value
+    vector = np.frombuffer(value, "<f2").astype(np.float32)
+    return vector_to_blob(vector, dim, "") if np.isfinite(vector).all() else value
+
+
+def blob_dim(blob: bytes) -> int:
+    """How many numbers the vector in some bytes has."""
+    return len(blob) - SCALE_SIZE - blob[-1] if len(blob) % 2 else len(blob) // 2
+
+
+def blobs_to_vectors(blobs: Sequence[SqlValue], dim: int) -> tuple[VectorColumn, Mask]:
+    """Convert bytes to vectors of texts; the mask says which have ``dim`` finite numbers, others may be 0."""
+    if dim < MIN_DIM:
+        values, sound = half_blobs_to_vectors(blobs, dim)
+        return VectorColumn.from_vectors(values), sound
+    size = dim + SCALE_SIZE + _padding(dim)
+    joined, fits = _join(blobs, size)
+    packed = np.frombuffer(joined, np.uint8).reshape(len(blobs), size)
+    scales = packed[:, dim : dim + SCALE_SIZE].copy().view("<f2")[:, 0].astype(np.float16)
+    sound = fits & np.isfinite(scales) & (packed[:, -1] == _padding(dim))
+    scales[~sound] = 0
+    return VectorColumn.from_levels(np.ascontiguousarray(packed[:, :dim]).view(np.int8), scales), sound
+
+
+def half_blobs_to_vectors(blobs: Sequence[SqlValue], dim: int) -> tuple[Vectors, Mask]:
     """Convert half-precision bytes to vectors; the mask says which have ``dim`` finite numbers, others may be 0."""
-    fits = [isinstance(blob, bytes) and len(blob) == 2 * dim for blob in blobs]
-    joined = b"".join(blob if fit else bytes(2 * dim) for blob, fit in zip(blobs, fits, strict=True))  # type: ignore[misc]
+    joined, fits = _join(blobs, 2 * dim)
     values = np.frombuffer(joined, "<f2").astype(np.float32).reshape(len(blobs), dim)
-    return values, np.array(fits, np.bool_) & np.isfinite(values).all(axis=1)
+    return values, fits & np.isfinite(values).all(axis=1)
+
+
+def _join(blobs: Sequence[SqlValue], size: int) -> tuple[bytes, Mask]:
+    """All bytes together, with zeros in the place of those that have another size, and which have it."""
+    fits = [isinstance(blob, bytes) and len(blob) == size for blob in blobs]
+    joined = b"".join(blob if fit else bytes(size) for blob, fit in zip(blobs, fits, strict=True))  # type: ignore[misc]
+    return joined, np.array(fits, np.bool_)
 
 
 def time_to_text(value: datetime | None) -> str | None:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import apsw
 
-from ..errors import StaleWrite, StoreClosed, StoreError, StoreReadOnly, StoreReplaced
+from ..errors import StaleWrite, StoreBusy, StoreClosed, StoreError, StoreReadOnly, StoreReplaced
 from ..model import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
-from ..ports import Progress
+from ..ports import Progress, StoredSnapshot
 from ..reprs import call_repr
 from ..validate import check_count, check_path
-from . import row_mapping, scope_copies, token_codes, vector_writer
+from . import node_reader, row_mapping, scope_copies, snapshots, token_codes, vector_writer
 from .backup import check_target, copy_database
 from .batch_reader import pause_gc, read_changes, unchanged
 from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
@@ -33,13 +33,10 @@ LOCK_POLL_SECONDS = 0.005
 """Seconds between two tries to get the lock."""
 MAX_LOCK_TIMEOUT_MS = 2**31 - 1
 """The longest timeout that SQLite accepts, in milliseconds."""
-IDS_PER_QUERY = 500
-"""Ids in one query."""
 MAX_NAMED_VECTORS = 10
 """Nodes with damaged vectors that a warning names."""
 
 _log = logging.getLogger("ecphora")
-_NODE_COLUMNS = ", ".join(row_mapping.NODE_COLUMNS)
 
 
 class SQLiteStore:
@@ -183,26 +180,23 @@ class SQLiteStore:
 
     def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
         """Return the nodes with these ids, in their order; missing ones are left out."""
-        found: dict[NodeId, Node] = {}
         with self._transaction("DEFERRED") as db:
             target = scope_of(db, scope)
-            if target is None:
-                return []
-            for part in _split_ids(list(dict.fromkeys(ids))):
-                placeholders = ", ".join("?" * len(part))
-                query = f"SELECT {_NODE_COLUMNS} FROM node WHERE scope = ? AND id IN ({placeholders})"  # noqa: S608
-                found.update(
-                    (node.id, node) for node in map(row_mapping.row_to_node, db.execute(query, (target.key, *part)))
-                )
-                ends = db.execute(
-                    f"""SELECT n.id, s.valid_to FROM validity_end s JOIN node n ON n.scope = s.scope AND n.seq = s.node
-                        WHERE s.scope = ? AND n.id IN ({placeholders}) ORDER BY s.revision""",  # noqa: S608
-                    (target.key, *part),
-                )
-                for id_, valid_to in ends:
-                    end = row_mapping.parse_time(valid_to, f"an end of node {id_!r}")
-                    found[str(id_)] = replace(found[str(id_)], valid_to=end)
-        return [found[id_] for id_ in ids if id_ in found]
+            return node_reader.read_nodes(db, target.key, ids) if target else []
+
+    def graph_snapshot(self, scope: str, /) -> StoredSnapshot | None:
+        """Return the snapshot from which ``changes_since`` leads on; None if there is none."""
+        with self._transaction("DEFERRED") as db, pause_gc():
+            target = scope_of(db, scope)
+            return snapshots.read_snapshot(db, target) if target else None
+
+    def write_graph_snapshot(self, scope: str, revision: int, value: bytes, /) -> None:
+        """Keep the columns of a scope's graph, unless the scope has another revision or the file is in use."""
+        if self.read_only:
+            return
+        handle = self.nonblocking_handle()
+        with suppress(StoreBusy), handle._transaction("IMMEDIATE", durable=False) as db:  # noqa: SLF001
+            snapshots.write_snapshot(db, scope, revision, value)
 
     def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
         """Return the token codes of nodes, as far as this model has made them."""
@@ -393,8 +387,3 @@ class SQLiteStore:
 
     def _translate_errors(self) -> AbstractContextManager[None]:
         return translate_errors(self.path)
-
-
-def _split_ids(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
-    for start in range(0, len(ids), IDS_PER_QUERY):
-        yield ids[start : start + IDS_PER_QUERY]

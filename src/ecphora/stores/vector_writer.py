@@ -95,7 +95,8 @@ class VectorWriter:
             raise StoreError(
                 f"{missing} nodes of scope {self._scope_name!r} have no vector of {model!r} yet; embed them first"
             )
-        dim = db.execute("SELECT length(value) / 2 FROM vector WHERE scope = ? AND model = ? LIMIT 1", (key, model)).get
+        value = db.execute("SELECT value FROM vector WHERE scope = ? AND model = ? LIMIT 1", (key, model)).get
+        dim = row_mapping.blob_dim(value) if isinstance(value, bytes) else None
         db.execute(
             "UPDATE scope SET embedder = ?, dim = ?, reload_revision = ? WHERE key = ?",
             (model, dim, self._revision, key),
@@ -136,4 +137,4 @@ def _dim(vectors: Mapping[NodeId, Vector]) -> int:
 
 
 def _as_read(blobs: Mapping[NodeId, bytes], dim: int) -> dict[NodeId, np.ndarray]:
-    return dict(zip(blobs, row_mapping.blobs_to_vectors(list(blobs.values()), dim)[0], strict=True))
+    return dict(zip(blobs, row_mapping.blobs_to_vectors(list(blobs.values()), dim)[0].view, strict=True))

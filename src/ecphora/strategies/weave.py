@@ -276,7 +276,7 @@ class Weave(ShortRepr):
             return None, ids  # the oracle is not asked for what is there already, or was forgotten
         rows = graph.rows(ids)
         weights = importance.importance(graph, self.importance_decay, epoch_seconds(now))[rows].astype(np.float64)
-        vectors: Vectors = graph.vectors.view[graph.vector_positions[rows]]
+        vectors: Vectors = graph.vectors.rows(graph.vector_positions[rows])
         text = self.summarizer.summarize(sources, vectors, weights / weights.sum(), self.lambda_comp)
         return (insight_node(text, sources, now) if text else None), ids
 

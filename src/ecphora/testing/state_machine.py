@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import graph_snapshot
 from ..graph import Graph
 from ..graph_updates import apply_batch
 from ..model import ACCESS_KINDS, AccessKind, Edge, Kind, Link, Mark, NodeId, Tombstone, ValidityEnd, WriteBatch
+from ..ports import SnapshotStore
 from ..stages.eisa import chronology
 from ..stages.fused import decay, session_counts
 from ..stages.retrieval import dense, entity_vectors, importance
@@ -202,8 +204,23 @@ def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # ma
         def look(self) -> None:
             _assert_derived_columns(self.graphs[-1])
 
+        @rule()
+        def keep_snapshot(self) -> None:
+            if isinstance(self.writer, SnapshotStore):
+                latest = self.graphs[-1]
+                self.writer.write_graph_snapshot(SCOPE, latest.revision, graph_snapshot.to_bytes(latest))
+
         @invariant()
         def reloaded(self) -> None:
             assert graph_differences(self.graphs[-1], _load_graph(self.reader)) == []
+
+        @invariant()
+        def loaded_from_snapshot(self) -> None:
+            stored = self.reader.graph_snapshot(SCOPE) if isinstance(self.reader, SnapshotStore) else None
+            if stored is not None:
+                found = graph_snapshot.from_stored(stored)
+                assert found is not None
+                found = apply_batch(found, self.reader.changes_since(SCOPE, found.revision))
+                assert graph_differences(self.graphs[-1], found) == []
 
     return Histories

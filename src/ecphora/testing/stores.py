@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import graph_snapshot
 from ..errors import EcphoraError, EmbedderMismatch, InvalidInput, StaleWrite, StoreClosed, UnknownName, WrongVector
 from ..graph import Graph
 from ..graph_updates import apply_batch
@@ -35,7 +36,7 @@ from ..model import (
     ValidityEnd,
     WriteBatch,
 )
-from ..ports import ScopeStore, Store, TokenCodeStore
+from ..ports import ScopeStore, SnapshotStore, Store, TokenCodeStore
 from ..strategies import BUILT_IN
 from .samples import (
     NOON,
@@ -241,6 +242,35 @@ class StoreContract:
             assert store.token_codes(SCOPE, "e5", ["a", "b"]) == {"b": b"second"}
             store.commit(SCOPE, WriteBatch(token_codes=late, code_model="e6"))
             assert store.token_codes(SCOPE, "e6", ["a", "b"]) == {"b": b"late"}
+            assert self.check_integrity(store) == []
+
+    def test_snapshot_is_gone_with_what_is_forgotten(self, locations: Locations) -> None:
+        """It is that of the latest revision, or none is written; nothing of it outlives what is deleted or changed."""
+        with closing(locations()()) as store:
+            if not isinstance(store, SnapshotStore):
+                return
+            assert store.graph_snapshot(SCOPE) is None
+            store.write_graph_snapshot(SCOPE, 0, b"of no scope")
+            early = apply_batch(Graph(), store.commit(SCOPE, sample_batch(sample_node("a"), sample_node("b"))))
+            value = graph_snapshot.to_bytes(early)
+            for wrong in (early.revision - 1, early.revision + 1):
+                store.write_graph_snapshot(SCOPE, wrong, value)
+                assert store.graph_snapshot(SCOPE) is None
+            store.write_graph_snapshot(SCOPE, early.revision, value)
+            later = apply_batch(early, store.commit(SCOPE, sample_batch(sample_node("c"))))
+            stored = store.graph_snapshot(SCOPE)
+            assert stored is not None
+            assert (stored.revision, stored.value, store.graph_snapshot("another")) == (early.revision, value, None)
+            assert len(stored.vectors.seqs) == len(stored.vectors.values) == 3
+            found = graph_snapshot.from_stored(stored)
+            assert found is not None
+            assert graph_differences(early, found) == []
+            found = apply_batch(found, store.changes_since(SCOPE, found.revision))
+            assert graph_differences(later, found) == []
+            store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("a", b"digest"),)))
+            assert store.graph_snapshot(SCOPE) is None
+            store.write_graph_snapshot(SCOPE, early.revision, value)
+            assert store.graph_snapshot(SCOPE) is None
             assert self.check_integrity(store) == []
 
     def test_english_vectors_of_another_model_are_left_out(self, locations: Locations) -> None:

@@ -153,11 +153,13 @@ class CandidateSearch:
     def _dense_candidates(self, rows: Rows, *, same_speaker_only: bool = False) -> Iterator[list[int]]:
         """Yield, for each row, the rows of highest cosine; with ``same_speaker_only`` only those of its speaker."""
         graph = self.statements.graph
-        places, vectors, speakers = graph.vector_positions, graph.vectors.view, graph.nodes["speakers"]
+        places, vectors, speakers = graph.vector_positions, graph.vectors, graph.nodes["speakers"]
         vectored, matrix = self._vectored_rows
         for start in range(0, len(rows), BLOCK):
             block = rows[start : start + BLOCK]
-            cosines: Scores = np.round(vectors[places[block]] @ matrix.T, 5)  # equal texts score equally in any block
+            cosines: Scores = np.round(
+                vectors.rows(places[block]) @ matrix.T, 5
+            )  # equal texts score equally in any block
             for row, cosine in zip(block.tolist(), cosines, strict=True):
                 mask = self._comparable_rows(row)[vectored]
                 if same_speaker_only:
@@ -169,15 +171,15 @@ class CandidateSearch:
         """The rows that have statements and a vector, with their vectors."""
         places = self.statements.graph.vector_positions
         vectored = np.flatnonzero(self.statements.has_statements & (places >= 0))
-        return vectored, self.statements.graph.vectors.view[places[vectored]]
+        return vectored, self.statements.graph.vectors.rows(places[vectored])
 
     def _cosines(self, row: int, other_rows: Sequence[int]) -> NDArray[np.float64]:
         """The cosine of a row with each of others, rescaled from the similarity floor; 0 if either has no vector."""
-        places, vectors = self.statements.graph.vector_positions, self.statements.graph.vectors.view
-        cosines = [
-            np.einsum("i,i->", vectors[places[row]], vectors[places[other]])
-            if places[row] >= 0 and places[other] >= 0
-            else self.similarity_floor
-            for other in other_rows
-        ]
-        return above_floor(np.array(cosines, np.float32), self.similarity_floor).astype(np.float64)
+        graph, others = self.statements.graph, np.array(other_rows, np.intp)
+        places = graph.vector_positions
+        cosines = np.full(len(others), self.similarity_floor, np.float32)
+        if places[row] >= 0:
+            has_vector = places[others] >= 0
+            vectors = graph.vectors.rows(places[others[has_vector]])
+            cosines[has_vector] = np.vecdot(vectors, graph.vectors.rows(places[row]))
+        return above_floor(cosines, self.similarity_floor).astype(np.float64)

@@ -100,10 +100,9 @@ def prepare_search(graph: Graph, eligible: Mask, *, similarity_floor: float = 0.
 
 def cosines(graph: Graph, vectors: Vectors) -> Cosines:
     """The cosine of each of some unit vectors with each stored one, shape ``(len(vectors), stored)``."""
-    stored = graph.vectors.view
-    if len(vectors) == 1:  # einsum starts no BLAS thread; see dense.cosine_with
-        return np.einsum("ij,j->i", stored, vectors[0])[None, :]
-    found: Cosines = vectors @ stored.T
+    if len(vectors) == 1:
+        return graph.vectors.dot(vectors[0])[None, :]
+    found: Cosines = vectors @ graph.vectors.view.T
     return found
 
 

@@ -135,7 +135,7 @@ def _log_length(word_counts: NDArray[np.int64], has_no_spaces: Mask) -> Floats32
 def _classify_rows(graph: Graph, classifier: NecessityClassifier) -> Floats32:
     rows_read, model = row_features(graph), classifier.vector_model
     logits = _feature_logits(rows_read.features, classifier.feature_model)
-    if model is not None and graph.vectors.view.shape[1] == len(model.vector_weights):
+    if model is not None and graph.vectors.dim == len(model.vector_weights):
         vector_logits = graph.derive(
             ("vector logits", model), lambda grown, before: _extend_vector_logits(grown, before, model)
         )
@@ -152,7 +152,7 @@ def _classify_rows(graph: Graph, classifier: NecessityClassifier) -> Floats32:
 def _extend_vector_logits(graph: Graph, cached: CachedDerivation[Floats32] | None, model: LogisticModel) -> Floats32:
     """The logits of the vectors, in order of ``graph.vectors``; for a grown graph only new vectors are read."""
     known = cached.value if cached is not None else np.zeros(0, np.float32)
-    return np.concatenate([known, _vector_logits(graph.vectors.view[len(known) :], model)])
+    return np.concatenate([known, _vector_logits(graph.vectors.rows(slice(len(known), None)), model)])
 
 
 def _feature_logits(features: Floats32, model: LogisticModel) -> Floats32:

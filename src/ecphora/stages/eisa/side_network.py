@@ -75,7 +75,7 @@ def cosine(graph: Graph, query: Query, net: SideNet | None) -> Scores:
     """
     if net is None:
         return dense.cosine(graph, query)
-    scores, vectors = graph.zeros(), graph.vectors.view
+    scores, vectors = graph.zeros(), graph.vectors
     if query.vector is None or not len(vectors):
         return scores
     if len(query.vector) != net.dim:
@@ -87,7 +87,7 @@ def cosine(graph: Graph, query: Query, net: SideNet | None) -> Scores:
     projections = graph.derive(
         ("side network projections", net), lambda grown, before: _extend_projections(grown, before, net)
     )
-    dots = np.einsum("ij,j->i", vectors, mapped) + np.einsum("ij,j->i", projections.inner, net.a.T @ mapped)
+    dots = vectors.dot(mapped) + np.einsum("ij,j->i", projections.inner, net.a.T @ mapped)
     dots += np.float32(net.bias @ mapped)
     scores[graph.vector_rows["rows"]] = dots / projections.lengths
     return scores
@@ -112,7 +112,7 @@ def _extend_projections(graph: Graph, cached: CachedDerivation[_Projections] | N
         if cached is not None
         else _Projections(np.zeros((0, net.rank), np.float32), np.zeros(0, np.float32))
     )
-    vectors = graph.vectors.view[len(old.lengths) :]
+    vectors = graph.vectors.rows(slice(len(old.lengths), None))
     outer, inner = vectors @ net.a, vectors @ net.b
     # |Wd|² = |d|² + 2 (Aᵀd)·(Bᵀd) + |A Bᵀd|², without a second matrix of vectors; |Wd + c|² = |Wd|² + 2 c·Wd + |c|².
     squares = np.einsum("ij,ij->i", vectors, vectors) + 2 * np.einsum("ij,ij->i", outer, inner)

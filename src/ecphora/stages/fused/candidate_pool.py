@@ -208,7 +208,7 @@ def _dense_scores(graph: Graph, query: Query, cosine: Scores) -> tuple[Scores, S
 
 
 def _similarity_to_top(graph: Graph, rows: Rows, top_candidates: Rows, floor: float) -> Scores:
-    if not len(graph.vectors.view):
+    if not len(graph.vectors):
         return np.zeros((len(rows), len(top_candidates)), np.float32)
     similarity = dense.above_floor(dense.pairwise_cosines(graph, rows, rows[top_candidates]), floor)
     similarity[top_candidates, np.arange(len(top_candidates))] = 0

@@ -95,7 +95,7 @@ class _PromotionContext:
         position = self.graph.vector_positions[row]
         if position < 0 or self.query.vector is None:
             return 0.0
-        cosine = np.einsum("i,i->", self.graph.vectors.view[position], self.query.vector)
+        cosine = np.vecdot(self.graph.vectors.rows(position), self.query.vector)
         return float(dense.above_floor(cosine, self.query.similarity_floor))
 
     def contradiction(self, row: int) -> int | None:

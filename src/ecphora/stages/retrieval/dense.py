@@ -26,8 +26,7 @@ def cosine_with(graph: Graph, vector: Vector | None, *, use_english: bool = Fals
     scores = graph.zeros()
     stored = graph.text_vectors(use_english=use_english)
     if vector is not None and len(stored.values):
-        # Not vectors @ vector: BLAS starts a second thread for it, which can cost 10 ms on a busy machine.
-        scores[stored.rows] = np.einsum("ij,j->i", stored.values, vector)
+        scores[stored.rows] = stored.values.dot(vector)
     return scores
 
 
@@ -43,7 +42,7 @@ def _row_vectors(stored: TextVectors, rows: Rows) -> Vectors:
     if not len(stored.values):
         return np.zeros((len(rows), 1), np.float32)
     positions = stored.positions[rows]
-    vectors: Vectors = stored.values[positions]
+    vectors = stored.values.rows(positions)
     vectors[positions < 0] = 0
     return vectors
 

@@ -47,8 +47,8 @@ def sum_vectors(graph: Graph, rows: Rows, mask: Mask) -> Vectors:
 
     Descriptions of an entity that are under the mask count like memories.
     """
-    vectors, positions = graph.vectors.view, graph.vector_positions
-    sums = np.zeros((len(rows), vectors.shape[1]), np.float32)
+    vectors, positions = graph.vectors, graph.vector_positions
+    sums = np.zeros((len(rows), vectors.dim), np.float32)
     edges, entity_index = graph.edges_to(rows, *MENTION_LINKS, Link.DESCRIBES)
     memories = graph.edges["src"][edges]
     is_used = (positions[memories] >= 0) & mask[memories]
@@ -57,7 +57,7 @@ def sum_vectors(graph: Graph, rows: Rows, mask: Mask) -> Vectors:
     for start in range(0, len(entity_index), BLOCK):
         part = entity_index[start : start + BLOCK]
         first = group_starts(part)
-        sums[part[first]] += np.add.reduceat(vectors[used_positions[start : start + BLOCK]], first, axis=0)
+        sums[part[first]] += np.add.reduceat(vectors.rows(used_positions[start : start + BLOCK]), first, axis=0)
     return sums
 
 
@@ -79,7 +79,7 @@ def unit_vectors(graph: Graph, rows: Rows, mask: Mask) -> Vectors:
 
 
 def _update(graph: Graph, before: CachedDerivation[EntityVectors] | None) -> EntityVectors:
-    vectors, dim = graph.vectors.view, graph.vectors.view.shape[1]
+    vectors, dim = graph.vectors, graph.vectors.dim
     first_node, first_edge = (before.node_count, before.edge_count) if before is not None else (0, 0)
     new_rows = graph.rows_of_kind(Kind.ENTITY, first_node)
     rows, sums = new_rows, np.zeros((len(new_rows), dim), np.float32)
@@ -96,7 +96,7 @@ def _update(graph: Graph, before: CachedDerivation[EntityVectors] | None) -> Ent
         starts = group_starts(index)
         positions = graph.vector_positions[edges["src"][order]]
         added = (
-            np.where((positions >= 0)[:, None], vectors[positions], 0)
+            np.where((positions >= 0)[:, None], vectors.rows(positions), 0)
             if len(vectors)
             else np.zeros((len(positions), dim), np.float32)
         )

@@ -38,8 +38,8 @@ def nearest_insights(graph: Graph, vector: Vector, limit: int = 10) -> tuple[tup
     valid = [record for record in all_insights(graph) if record.is_valid and positions[record.row] >= 0]
     if not valid or limit < 1:
         return ()
-    vectors = graph.vectors.view[positions[[record.row for record in valid]]]
-    cosines = np.einsum("ij,j->i", vectors, vector)
+    vectors = graph.vectors.rows(positions[[record.row for record in valid]])
+    cosines = np.vecdot(vectors, vector)
     order = np.argsort(-cosines, kind="stable")[:limit]
     return tuple((valid[index], float(cosines[index])) for index in order.tolist())
 

@@ -20,7 +20,7 @@ def term_zscores(
 
     A row of -1, or one without a vector, has 0.
     """
-    stored, positions = graph.vectors.view, graph.vector_positions
+    positions = graph.vector_positions
     distinct, group_index = np.unique(np.concatenate(row_groups), return_inverse=True)
     zscores = np.zeros((len(distinct), len(word_vectors)), np.float32)
     sample_vectors = graph.derive("sample of vectors", _sample_vectors)
@@ -28,7 +28,7 @@ def term_zscores(
         sample = dense.above_floor(np.vecdot(sample_vectors[:, None], word_vectors), query.similarity_floor)
         has = (distinct >= 0) & (positions[distinct] >= 0)
         similarity = dense.above_floor(
-            np.vecdot(stored[positions[distinct[has]]][:, None], word_vectors), query.similarity_floor
+            np.vecdot(graph.vectors.rows(positions[distinct[has]])[:, None], word_vectors), query.similarity_floor
         )
         raw = (similarity - sample.mean(axis=0)) / np.maximum(sample.std(axis=0), 1e-6)
         zscores[has] = query.embedder_coverage * np.clip(raw, 0, MAX_ZSCORE)
@@ -39,5 +39,4 @@ def _sample_vectors(graph: Graph, _: object) -> Vectors:
     """The vectors of an evenly spread sample of the episodes."""
     positions = graph.vector_positions[graph.episodes]
     positions = positions[positions >= 0]
-    sample: Vectors = graph.vectors.view[positions[:: max(1, len(positions) // SAMPLE_SIZE)]]
-    return sample
+    return graph.vectors.rows(positions[:: max(1, len(positions) // SAMPLE_SIZE)])

@@ -46,7 +46,7 @@ def find_concepts(graph: Graph, episodes: Rows, tau_dup: float, *, center: bool 
     later = later[graph.vector_positions[src[later]] >= 0]
     sums = entities.sums.copy() if len(later) or tau_dup < 1 else entities.sums
     if len(later):  # entity vectors include mentions that are not consolidated yet
-        np.subtract.at(sums, concepts[later], graph.vectors.view[graph.vector_positions[src[later]]])
+        np.subtract.at(sums, concepts[later], graph.vectors.rows(graph.vector_positions[src[later]]))
     is_consolidated = number[src] >= 0
     mention_episodes, concepts = _distinct_pairs(
         number[src[is_consolidated]], concepts[is_consolidated], len(entities.rows)
@@ -61,7 +61,7 @@ def find_concepts(graph: Graph, episodes: Rows, tau_dup: float, *, center: bool 
     positions, described = _descriptions(graph, entities, number >= 0)
     if len(positions):
         sums = sums.copy()
-        np.add.at(sums, merged_into[described], graph.vectors.view[positions])
+        np.add.at(sums, merged_into[described], graph.vectors.rows(positions))
     return Concepts(entities.rows, sums, mention_episodes, concepts)
 
 

@@ -43,8 +43,8 @@ def adjacent_stimuli(
     p, step = np.nonzero((turns >= 0) & (turns < len(episodes)) & (offsets != 0))
     adjacent = episodes[turns[p, step]]
     p, step, adjacent = (column[graph.vector_positions[adjacent] >= 0] for column in (p, step, adjacent))
-    vectors, positions = graph.vectors.view, graph.vector_positions
-    cosines = np.einsum("ij,ij->i", vectors[positions[rows[p]]], vectors[positions[adjacent]])
+    vectors, positions = graph.vectors, graph.vector_positions
+    cosines = np.vecdot(vectors.rows(positions[rows[p]]), vectors.rows(positions[adjacent]))
     cos = dense.above_floor(cosines, floor).astype(np.float64)
     T = 2 * temporal_score(np.exp(-np.abs(offsets[step]) / tau)) - 1
     best, senders = np.zeros(len(graph)), graph.no_rows()

@@ -245,7 +245,7 @@ def _stimulate_children(
     propagation.S[rows] = np.maximum(propagation.S[rows], S)
     propagation.has_fired[rows], propagation.potential[rows] = outcome.has_fired, outcome.potential
     propagation.parent[rows] = senders.rows[accepted.senders]
-    vectors = receivers.graph.vectors.view[receivers.graph.vector_positions[rows]]
+    vectors = receivers.graph.vectors.rows(receivers.graph.vector_positions[rows])
     trains = state.spike_trains(rows, max_spikes=receivers.coupling.max_spikes, has_new_spike=~outcome.has_fired)
     return Senders(rows, vectors, S, outcome.state.tau, trains)
 

@@ -28,6 +28,6 @@ def _sample_quantile(
     count = 1 << (len(positions).bit_length() - 1)
     if before is not None and before.value[0] == count:
         return before.value
-    sample = graph.vectors.view[positions[np.arange(min(count, SAMPLE_SIZE)) * count // min(count, SAMPLE_SIZE)]]
+    sample = graph.vectors.rows(positions[np.arange(min(count, SAMPLE_SIZE)) * count // min(count, SAMPLE_SIZE)])
     cosines = (sample @ sample.T)[np.triu_indices(len(sample), 1)]
     return count, max(0.0, float(np.quantile(cosines, quantile)))

@@ -1,0 +1,119 @@
+"""A graph as bytes, without its vectors: what a store keeps so that a scope opens faster.
+
+The bytes are a header in JSON and then the columns, one after another. They are read only by the version of the format
+that wrote them, and only if their checksum is right.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from . import media_spaces
+from .columns import Column, Table, Values, Vocabulary
+from .graph import Graph
+from .model import LogRetention, Rows
+from .ports import StoredSnapshot, StoredVectors
+from .vector_column import VectorColumn
+
+FORMAT = 1
+"""The version of the format; another meaning of a column needs another number."""
+MIN_ROWS = 1_000
+"""A smaller graph is read from the rows of its store in no time."""
+MAX_NEW_SHARE = 0.05
+"""A snapshot is renewed when so much of a graph is not in it."""
+_TABLES = ("nodes", "terms", "identifiers", "time_mentions", "vector_rows", "english_vector_rows", "edges", "accesses")
+_VOCABULARIES = ("speakers", "sessions", "documents", "sources")
+_CHECKSUM_SIZE = _LENGTH_SIZE = 4
+
+
+def is_due(graph: Graph, saved_rows: int) -> bool:
+    """Whether a snapshot should be written of a graph, of which the latest one has so many rows."""
+    return len(graph) >= MIN_ROWS and len(graph) - saved_rows > MAX_NEW_SHARE * len(graph)
+
+
+def to_bytes(graph: Graph) -> bytes:
+    """The columns of a graph, without the vectors."""
+    columns = {
+        f"{table}.{name}": getattr(graph, table)[name] for table in _TABLES for name in getattr(graph, table).names()
+    }
+    arrays = {name: values for name, values in columns.items() if values.dtype != np.object_}
+    header = {
+        "format": FORMAT,
+        "rows": len(graph),
+        "columns": [[name, values.dtype.str, len(values)] for name, values in arrays.items()],
+        "ids": graph.nodes["ids"].tolist(),
+        "metadata": {row: one for row, one in enumerate(graph.nodes["metadata"].tolist()) if one},
+        "names": {name: getattr(graph, name).names for name in _VOCABULARIES},
+        "tombstones": [one.hex() if isinstance(one, bytes) else [one] for one in graph.tombstones],
+        "cursors": dict(graph.cursors),
+        "retention": [graph.retention.through_seq, graph.retention.keep_last],
+    }
+    head = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    parts = [len(head).to_bytes(_LENGTH_SIZE, "little"), head, *(values.tobytes() for values in arrays.values())]
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    return b"".join([checksum.to_bytes(_CHECKSUM_SIZE, "little"), *parts])
+
+
+def from_stored(stored: StoredSnapshot) -> Graph | None:
+    """The graph of a snapshot; None if it is damaged, has another format, or lacks vectors."""
+    value = memoryview(stored.value)
+    if zlib.crc32(value[_CHECKSUM_SIZE:]) != int.from_bytes(value[:_CHECKSUM_SIZE], "little"):
+        return None
+    value = value[_CHECKSUM_SIZE:]
+    end = _LENGTH_SIZE + int.from_bytes(value[:_LENGTH_SIZE], "little")
+    header: Mapping[str, Any] = json.loads(bytes(value[_LENGTH_SIZE:end]).decode("utf-8", "surrogatepass"))
+    if header["format"] != FORMAT:
+        return None
+    arrays = dict(_read_arrays(header["columns"], value[end:]))
+    ids = header["ids"]
+    metadata = np.full(len(ids), None, np.object_)
+    for row, one in header["metadata"].items():
+        metadata[int(row)] = one
+    arrays |= {"nodes.ids": np.array(ids, np.object_), "nodes.metadata": metadata}
+    empty, parts = Graph(), dict[str, Any]()
+    for table in _TABLES:
+        names = [f"{table}.{name}" for name in getattr(empty, table).names()]
+        if not all(name in arrays for name in names):
+            return None
+        parts[table] = Table({name.partition(".")[2]: Column(arrays[name]) for name in names})
+    parts |= {name: Vocabulary(tuple(header["names"][name])) for name in _VOCABULARIES}
+    row_by_id = {id_: row for row, id_ in enumerate(ids)}
+    seqs = parts["nodes"]["seq"]
+    vectors = _in_order(stored.vectors, seqs, parts["vector_rows"]["rows"])
+    english_vectors = _in_order(stored.english_vectors, seqs, parts["english_vector_rows"]["rows"])
+    if vectors is None or english_vectors is None:
+        return None
+    return Graph(
+        revision=stored.revision,
+        **parts,
+        vectors=vectors,
+        english_vectors=english_vectors,
+        media_spaces=media_spaces.with_vectors(media_spaces.no_media(), stored.media_vectors, row_by_id),
+        tombstones=frozenset(bytes.fromhex(one) if isinstance(one, str) else one[0] for one in header["tombstones"]),
+        cursors=MappingProxyType(header["cursors"]),
+        retention=LogRetention(*header["retention"]),
+        _row_by_id=row_by_id,
+    )
+
+
+def _read_arrays(columns: list[tuple[str, str, int]], value: memoryview) -> Iterable[tuple[str, Values]]:
+    types = [(name, np.dtype(kind), length) for name, kind, length in columns]
+    sizes = [kind.itemsize * length for _, kind, length in types]
+    for (name, kind, length), start in zip(types, accumulate(sizes, initial=0), strict=False):
+        yield name, np.frombuffer(value, kind, length, start)
+
+
+def _in_order(stored: StoredVectors, seqs: Rows, rows: Rows) -> VectorColumn | None:
+    """The vectors of some rows, in the order of these; None if one is missing."""
+    known_rows = np.searchsorted(seqs, stored.seqs)
+    places = np.searchsorted(known_rows, rows)
+    if len(rows) and (not len(known_rows) or (known_rows[np.minimum(places, len(known_rows) - 1)] != rows).any()):
+        return None
+    return stored.values.select(places)
