@@ -11,6 +11,7 @@ import gc
 import platform
 import tempfile
 from collections.abc import Callable, Sequence
+from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 from typing import ParamSpec
@@ -110,27 +111,37 @@ def measure(path: Path, turns: int, reading: str) -> None:
           f"{opened_bytes / turns / 1000:>8.1f} {recalled_bytes / turns / 1000:>8.1f}", flush=True)  # fmt: skip
 
 
+def measure_apart(path: Path, turns: int, reading: str) -> None:
+    """Load the models, and print the figures of a file."""
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "warm.db") as memory:
+        memory.remember("Rosa feeds the cat at nine.")
+        memory.recall("When is the cat fed?", reading=reading)
+    measure(path, turns, reading)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--turns", type=int, nargs="+", default=[10_000, 100_000])
     options.add_argument("--reading", default="never", help="never, auto or always")
     options.add_argument("--folder", type=Path, help="where to keep the files for the next run")
     arguments = options.parse_args()
+    print(f"{platform.machine()}, Python {platform.python_version()}; reading {arguments.reading}; ms CPU, kB a turn")
+    print("".join(f"{name:>9}" for name in HEADINGS)[1:], flush=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        with Memory(folder / "warm.db") as memory:  # loads the models
-            memory.remember("Rosa feeds the cat at nine.")
-            memory.recall("When is the cat fed?", reading=arguments.reading)
-        print(
-            f"{platform.machine()}, Python {platform.python_version()}; reading {arguments.reading}; ms CPU, kB a turn"
-        )
-        print("".join(f"{name:>9}" for name in HEADINGS)[1:])
         for turns in arguments.turns:
             path = folder / f"{turns}.db"
             if not path.exists():
-                store(path, turns)
-            measure(path, turns, arguments.reading)
+                run_apart(store, path, turns)
+            run_apart(measure_apart, path, turns, arguments.reading)
+
+
+def run_apart(function: Callable[..., None], *arguments: object) -> None:
+    """Run a function in a process of its own, whose memory holds nothing else."""
+    process = get_context("spawn").Process(target=function, args=arguments)
+    process.start()
+    process.join()
 
 
 if __name__ == "__main__":

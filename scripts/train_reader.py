@@ -9,16 +9,17 @@ weights/reading.json.
 
 The reader learns from texts that were written for this project: scripts/data/memories without those that are held back
 and without ``many``, the conversations scripts/data/talks, the paragraphs scripts/data/passages, the lists of
-``fact_set.py`` and the drills of ``role_drills.py``; and from the questions of ``sentence_set.py``. ``fused`` ranks the
-memories of each space for each question; the reader learns to tell those that answer from the other candidates. One
-space in ``FOLDS`` is kept apart. One space in ``PLAIN_SPACES`` is read as plain texts, without speakers and days. The
-best candidates are read again by a cross-encoder, which ``train_cross_encoder.py`` trains. What both say is a feature
-of ``fused``; ``train_fused.py`` weighs it.
+``fact_set.py``, and the drills of ``role_drills.py`` and ``polarity_drills.py``; and from the questions of
+``sentence_set.py``. ``fused`` ranks the memories of each space for each question; the reader learns to tell those that
+answer from the other candidates. One space in ``FOLDS`` is kept apart. One space in ``PLAIN_SPACES`` is read as plain
+texts, without speakers and days. The best candidates are read again by a cross-encoder, which
+``train_cross_encoder.py`` trains. What both say is a feature of ``fused``; ``train_fused.py`` weighs it.
 
 ``--share`` takes a share of the spaces, ``--resume`` trains the reader in the package further, ``--teach`` has it learn
-from what the cross-encoder says, too. The reader in the package was trained with ``--share 0.5 --epochs 2``, a quarter
-of an hour, when the head still read whole texts, and then with ``--share 0.5 --epochs 2 --rate 8e-4 --resume --teach``,
-another quarter, and as long for the teacher.
+from what the cross-encoder says, too. The reader in the package was trained with ``--share 0.5 --epochs 2``, when the
+head still read whole texts, then with ``--share 0.5 --epochs 2 --rate 8e-4 --resume --teach``, both with half of the
+facts, a third of the drills about roles and none about what is not so, and then with
+``--epochs 1 --rate 8e-4 --resume --teach``: about an hour each time on two cores, half of it for the teacher.
 
 reading.json has a recency preference for each embedder: a linear regression over the vectors of the same questions,
 which finds 1 for those about a present state, -1 for those about a former one, and 0 for others. ``--keep`` keeps the
@@ -41,6 +42,7 @@ from zlib import crc32
 import numpy as np
 from interaction_training import PassageCodes, TrainingQuestion, train_head
 from numpy.typing import NDArray
+from polarity_drills import polarity_examples
 from reader_examples import ReadingExample, read_examples
 from role_drills import drill_examples
 from update_groups import judge_memories
@@ -80,9 +82,8 @@ PLAIN_SPACES = 2
 """One space in so many is read as plain texts."""
 TAUGHT_ANSWERS, TAUGHT_OTHERS = 2, 6
 """How many answers and other candidates of a question the cross-encoder reads as a teacher, at most."""
-FACT_SHARE, DRILL_SHARE = 0.5, 0.33
-"""The share of the questions of ``fact_set.py`` and of the drills that are used. Their labels are sure: no teacher
-reads them."""
+DRILL_SHARE = 0.5
+"""The share of the drills about roles that are used. No teacher reads drills and facts: their labels are sure."""
 EPOCHS, RATE = 3, 1e-3
 VECTOR_RIDGE = 0.003
 """The ridge on the weights of a question's vector, for each question and in units of the vectors' variance."""
@@ -119,10 +120,9 @@ def main() -> None:
         trained += load_examples(options.work, HERE / "data", PASSAGES, takes=take_all)
         trained += load_examples(options.work, options.sentences, SENTENCES, takes=take_all)
         taught = teach(options.work, trained) if options.teach else {}
-        trained += thin(drill_examples(), DRILL_SHARE)
+        trained += [*thin(drill_examples(), DRILL_SHARE), *polarity_examples()]
         for name in FACTS:
-            found = load_examples(options.work, options.facts, name, takes=take_all)
-            trained += map(as_plain_texts, thin(found, FACT_SHARE))
+            trained += map(as_plain_texts, load_examples(options.work, options.facts, name, takes=take_all))
         print(f"{len(trained)} questions train the reader", flush=True)
         questions = list(training_questions(options.work, trained, taught))
         start = head_path.read_bytes() if options.resume else None

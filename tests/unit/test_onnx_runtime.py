@@ -82,10 +82,10 @@ def test_forked_child_has_a_lock_of_its_own() -> None:
     code = """
 import os
 from ecphora.embedders import onnx_runtime
-with onnx_runtime._pool_lock:
+with onnx_runtime._pool_lock.current:
     child = os.fork()
     if child == 0:
-        os._exit(0 if onnx_runtime._pool_lock.acquire(blocking=False) else 1)
+        os._exit(0 if onnx_runtime._pool_lock.current.acquire(blocking=False) else 1)
     _, status = os.waitpid(child, 0)
     raise SystemExit(os.waitstatus_to_exitcode(status))
 """

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources.abc import Traversable
-from threading import Lock
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..cancellation import check_cancellation
 from ..errors import EmbedderUnavailable, ModelDamaged, WrongVector
 from ..invisible_chars import replace_surrogates
 from ..model import Vector, Vectors
+from .process_lock import ProcessLock
 
 TEXT_PREFIX_LENGTHS = (4_096, 65_536)
 """How many characters are tokenized: first the smaller number, then, if that does not fill the model, the larger."""
@@ -31,18 +31,8 @@ Encoder = Callable[[str], Vector]
 
 T = TypeVar("T", bound=Sized)
 
-_pool_lock = Lock()
+_pool_lock = ProcessLock()
 """Held by the call that encodes in several threads; the calls beside it encode in their own."""
-
-
-def _reset_pool_lock() -> None:
-    """Make a new lock in a forked child, where the thread that held the old one does not run."""
-    global _pool_lock  # noqa: PLW0603  # there is one per process
-    _pool_lock = Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reset_pool_lock)
 
 
 class UnbatchedEncoder(Generic[T]):
@@ -66,7 +56,7 @@ class UnbatchedEncoder(Generic[T]):
             return vectors
         # Long texts first, so that no thread ends late.
         order = sorted(range(len(texts)), key=lambda row: -len(texts[row]))
-        lock = _pool_lock
+        lock = _pool_lock.current
         if not lock.acquire(blocking=False):  # another call has the cores: more threads would only share them
             for row in order:
                 vectors[row] = encode(texts[row])
