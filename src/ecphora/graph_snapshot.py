@@ -63,10 +63,9 @@ def to_bytes(graph: Graph) -> bytes:
 
 def from_stored(stored: StoredSnapshot) -> Graph | None:
     """The graph of a snapshot; None if it is damaged, has another format, or lacks vectors."""
-    value = memoryview(stored.value)
-    if zlib.crc32(value[_CHECKSUM_SIZE:]) != int.from_bytes(value[:_CHECKSUM_SIZE], "little"):
+    checksum, value = stored.value[:_CHECKSUM_SIZE], memoryview(stored.value)[_CHECKSUM_SIZE:]
+    if not value or zlib.crc32(value) != int.from_bytes(checksum, "little"):
         return None
-    value = value[_CHECKSUM_SIZE:]
     end = _LENGTH_SIZE + int.from_bytes(value[:_LENGTH_SIZE], "little")
     header: Mapping[str, Any] = json.loads(bytes(value[_LENGTH_SIZE:end]).decode("utf-8", "surrogatepass"))
     if header["format"] != FORMAT:

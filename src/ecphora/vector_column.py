@@ -78,7 +78,7 @@ class VectorColumn:
         values = None if self._values is None else self._values.append(dequantize(levels, scales))
         return VectorColumn(self._levels.append(levels), self._scales.append(scales), values)
 
-    def select(self, chosen: Mask | Rows) -> "VectorColumn":
+    def select(self, chosen: Mask | Rows | slice) -> "VectorColumn":
         """Return the vectors under a mask, or at some positions, copied."""
         values = None if self._values is None else Column(self._values.view[chosen])
         return VectorColumn(Column(self._levels.view[chosen]), Column(self._scales.view[chosen]), values)

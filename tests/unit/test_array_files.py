@@ -14,7 +14,7 @@ def test_arrays_are_read_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     file, load, was_locked = io.BytesIO(), np.load, []
 
     def watch(*arguments: Any, **options: Any) -> Any:
-        was_locked.append(array_files._lock.locked())
+        was_locked.append(array_files._lock.current.locked())
         return load(*arguments, **options)
 
     np.savez(file, first=np.arange(3), second=np.ones(2))
@@ -22,4 +22,4 @@ def test_arrays_are_read_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     found = array_files.read_arrays(file.getvalue())
     assert {name: values.tolist() for name, values in found.items()} == {"first": [0, 1, 2], "second": [1.0, 1.0]}
     assert was_locked == [True]
-    assert not array_files._lock.locked()
+    assert not array_files._lock.current.locked()

@@ -1,0 +1,150 @@
+"""The snapshot of a graph's columns: when it is written, and when it is not used."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ecphora import Memory, graph_snapshot
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.graph import Graph
+from ecphora.graph_cache import GraphCache
+from ecphora.graph_updates import apply_batch
+from ecphora.model import Tombstone, WriteBatch
+from ecphora.ports import StoredSnapshot, StoredVectors
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.testing import graph_differences, sample_batch, sample_node
+
+SCOPE = "default"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def small_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs of two nodes are large enough for a snapshot."""
+    monkeypatch.setattr(graph_snapshot, "MIN_ROWS", 2)
+
+
+def open_memory(path: Path) -> Memory:
+    return Memory(path, embedder=HashingEmbedder(64), update_scorer=None)
+
+
+def stored_snapshot(path: Path) -> StoredSnapshot | None:
+    with closing(SQLiteStore(path)) as store:
+        return store.graph_snapshot(SCOPE)
+
+
+# ---- when it is written
+
+
+def test_a_snapshot_is_due_when_a_twentieth_of_a_large_graph_is_not_in_it() -> None:
+    graph = apply_batch(Graph(), sample_batch(*(sample_node(f"n{number}", seq=number) for number in range(1, 1001))))
+    assert [graph_snapshot.is_due(graph, saved) for saved in (0, 949, 950, 1000)] == [True, True, False, False]
+    smaller = apply_batch(graph, WriteBatch(tombstones=(Tombstone("n1", b""),), revision=2))
+    assert not graph_snapshot.is_due(smaller, 0)
+
+
+@pytest.mark.usefixtures("small_snapshots")
+def test_closing_writes_a_snapshot_from_which_the_scope_opens(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_memory(path) as memory:
+        memory.remember(["Ana lives in Porto.", "Ben rows a boat."], speaker="Ana", metadata={"k": [1]})
+        assert stored_snapshot(path) is None
+        graph = memory.graph()
+    stored = stored_snapshot(path)
+    assert stored is not None
+    assert stored.revision == graph.revision
+    with closing(SQLiteStore(path)) as store:
+        loads: list[int] = []
+        read = store.changes_since
+
+        def note(scope: str, revision: int) -> WriteBatch:
+            loads.append(revision)
+            return read(scope, revision)
+
+        monkeypatch.setattr(store, "changes_since", note)
+        assert graph_differences(GraphCache(store, SCOPE).refresh(), graph) == []
+        assert loads == [graph.revision]
+
+
+@pytest.mark.usefixtures("small_snapshots")
+def test_a_scope_that_has_hardly_grown_keeps_its_snapshot(path: Path) -> None:
+    with open_memory(path) as memory:
+        memory.remember([f"Text number {number}." for number in range(40)])
+    first = stored_snapshot(path)
+    with open_memory(path) as memory:
+        memory.remember("One more.")
+        assert [hit.text for hit in memory.recall("What is one more?", limit=1)] == ["One more."]
+    second = stored_snapshot(path)
+    assert first is not None
+    assert second is not None
+    assert first.revision == second.revision
+    with open_memory(path) as memory:
+        assert len(memory) == 41
+
+
+@pytest.mark.usefixtures("small_snapshots")
+def test_what_is_forgotten_is_not_in_the_next_snapshot(path: Path) -> None:
+    with open_memory(path) as memory:
+        kept, gone = memory.remember(["Ana lives in Porto.", "Zebulon hides rubies."], speaker="Quentin").ids
+    stored = stored_snapshot(path)
+    assert stored is not None
+    assert gone.encode() in stored.value
+    with open_memory(path) as memory:
+        memory.forget(gone)
+        assert stored_snapshot(path) is None
+        memory.remember(["Ben rows a boat.", "Mira paints."])
+    stored = stored_snapshot(path)
+    assert stored is not None
+    assert (kept.encode() in stored.value, stored.value.count(gone.encode())) == (True, 1)  # its tombstone
+    with open_memory(path) as memory:
+        assert memory.get(gone) is None
+        assert len(memory) == 3
+
+
+@pytest.mark.usefixtures("small_snapshots")
+def test_a_file_in_use_gets_no_snapshot(path: Path) -> None:
+    with open_memory(path) as memory:
+        memory.remember(["Ana lives in Porto.", "Ben rows a boat."])
+        with closing(SQLiteStore(path)) as other, other._transaction("IMMEDIATE"):
+            memory._scope_writer.cache.save()
+    assert stored_snapshot(path) is None
+
+
+# ---- when it is not used
+
+
+def damaged(value: bytes) -> bytes:
+    return value[:-1] + bytes([value[-1] ^ 1])
+
+
+@pytest.mark.usefixtures("small_snapshots")
+def test_a_damaged_or_foreign_snapshot_is_not_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_memory(path) as memory:
+        memory.remember(["Ana lives in Porto.", "Ben rows a boat."])
+    stored = stored_snapshot(path)
+    assert stored is not None
+    assert graph_snapshot.from_stored(stored) is not None
+    for value in (damaged(stored.value), b"", b"x" * 3):
+        assert graph_snapshot.from_stored(replace(stored, value=value)) is None
+    without = StoredVectors(stored.vectors.seqs[:1], stored.vectors.values.select(slice(0, 1)))
+    assert graph_snapshot.from_stored(replace(stored, vectors=without)) is None
+    with closing(SQLiteStore(path)) as store:
+        store.write_graph_snapshot(SCOPE, stored.revision, damaged(stored.value))
+    with open_memory(path) as memory:
+        assert len(memory) == 2
+    monkeypatch.setattr(graph_snapshot, "FORMAT", 2)
+    assert graph_snapshot.from_stored(stored) is None
+
+
+@pytest.mark.usefixtures("small_snapshots")
+def test_a_file_that_is_not_writable_opens_from_its_snapshot(path: Path) -> None:
+    with open_memory(path) as memory:
+        memory.remember(["Ana lives in Porto.", "Ben rows a boat."])
+    path.chmod(0o400)
+    with open_memory(path) as memory:
+        assert len(memory) == 2
