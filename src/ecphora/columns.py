@@ -118,11 +118,13 @@ def _to_array(values: ArrayLike | Sequence[object], dtype: DTypeLike) -> Values:
 class InvertedIndex:
     """The positions of each value of an append-only column: a sorted base, and a short tail that is scanned."""
 
-    __slots__ = ("_keys", "_positions", "_starts")
+    __slots__ = ("_keys", "_starts", "positions")
 
-    def __init__(self, values: Values) -> None:
-        self._positions: Rows = np.argsort(values, kind="stable")
-        self._keys = values[self._positions]
+    def __init__(self, values: Values, positions: Rows | None = None) -> None:
+        """``positions`` are those of an earlier index of the same values."""
+        self.positions: Rows = np.argsort(values, kind="stable") if positions is None else positions
+        """The positions of the values in the base, by ascending value."""
+        self._keys = values[self.positions]
         self._starts = _starts_of_numbers(self._keys)
 
     def has_short_tail(self, values: Values) -> bool:
@@ -136,7 +138,7 @@ class InvertedIndex:
         low, high = self._ranges(keys)
         counts = high - low
         key_indexes = np.repeat(np.arange(len(keys)), counts)
-        found = self._positions[concatenate_ranges(low, counts)]
+        found = self.positions[concatenate_ranges(low, counts)]
         if len(values) == base or not len(keys):
             return found, key_indexes
         order = np.argsort(keys, kind="stable")

@@ -350,7 +350,8 @@ class Graph:
         is_selected = self.has_link(*links, edges=edges)
         return edges[is_selected], index[is_selected]
 
-    def _columns_to_inherit(self, *, has_same_nodes: bool) -> InheritedColumns:
+    def columns_to_inherit(self, *, has_same_nodes: bool) -> InheritedColumns:
+        """Return the derived columns that a graph that grows from this one takes over, as far as they were computed."""
         return InheritedColumns(
             indexes=dict(self._indexes),
             derivations=self._derivations if has_same_nodes else dict(self._derivations),

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from . import media_spaces
-from .columns import Column, Table, Values, Vocabulary
+from .columns import Column, InvertedIndex, Table, Values, Vocabulary
+from .derived_columns import InheritedColumns, PreviousCosines, TurnOrder
 from .graph import Graph
 from .model import LogRetention, Rows
 from .ports import StoredSnapshot, StoredVectors
@@ -28,6 +29,8 @@ MAX_NEW_SHARE = 0.05
 """A snapshot is renewed when so much of a graph is not in it."""
 _TABLES = ("nodes", "terms", "identifiers", "time_mentions", "vector_rows", "english_vector_rows", "edges", "accesses")
 _VOCABULARIES = ("speakers", "sessions", "documents", "sources")
+_TERMS = "terms"
+_COSINES = ("previous_cosines", "english_previous_cosines")
 _CHECKSUM_SIZE = _LENGTH_SIZE = 4
 
 
@@ -42,6 +45,7 @@ def to_bytes(graph: Graph) -> bytes:
         f"{table}.{name}": getattr(graph, table)[name] for table in _TABLES for name in getattr(graph, table).names()
     }
     arrays = {name: values for name, values in columns.items() if values.dtype != np.object_}
+    arrays |= _derived_arrays(graph.columns_to_inherit(has_same_nodes=False))
     header = {
         "format": FORMAT,
         "rows": len(graph),
@@ -99,6 +103,44 @@ def from_stored(stored: StoredSnapshot) -> Graph | None:
         cursors=MappingProxyType(header["cursors"]),
         retention=LogRetention(*header["retention"]),
         _row_by_id=row_by_id,
+        _parent=_inherited_columns(arrays),
+    )
+
+
+def _derived_arrays(known: InheritedColumns) -> dict[str, Values]:
+    """What takes longest to derive, as far as it was."""
+    found: dict[str, Values] = {}
+    if _TERMS in known.indexes:
+        found["index.terms"] = known.indexes[_TERMS].positions
+    if known.turn_order is not None:
+        found |= {"turns.previous": known.turn_order.previous, "turns.following": known.turn_order.following}
+    for name in _COSINES:
+        cosines: PreviousCosines | None = getattr(known, name)
+        if cosines is not None:
+            found |= {f"{name}.previous": cosines.previous_rows, f"{name}.cosines": cosines.cosines}
+    return {name: values.astype(np.int32) if values.dtype == np.intp else values for name, values in found.items()}
+
+
+def _inherited_columns(arrays: Mapping[str, Values]) -> InheritedColumns:
+    def rows(name: str) -> Rows:
+        return arrays[name].astype(np.intp)
+
+    positions = rows("index.terms") if "index.terms" in arrays else None
+    turns = TurnOrder(rows("turns.previous"), rows("turns.following")) if "turns.previous" in arrays else None
+    cosines = {
+        name: PreviousCosines(rows(f"{name}.previous"), arrays[f"{name}.cosines"])
+        if f"{name}.cosines" in arrays
+        else None
+        for name in _COSINES
+    }
+    return InheritedColumns(
+        indexes={} if positions is None else {_TERMS: InvertedIndex(arrays["terms.hashes"], positions)},
+        derivations={},
+        log_derivations={},
+        has_same_nodes=False,
+        turn_order=turns,
+        lengths=None,
+        **cosines,
     )
 
 

@@ -69,7 +69,7 @@ def apply_batch(graph: Graph, batch: WriteBatch) -> Graph:
         "english_vectors", "edges",
     )  # fmt: skip
     has_same_nodes = all(getattr(graph, name) is getattr(base, name) for name in tables)
-    parent = None if has_late_vectors else base._columns_to_inherit(has_same_nodes=has_same_nodes)
+    parent = None if has_late_vectors else base.columns_to_inherit(has_same_nodes=has_same_nodes)
     if batch.retention.through_seq > base.retention.through_seq:
         graph = _trim_accesses(graph, batch.retention)
         parent = parent and parent.without_log()

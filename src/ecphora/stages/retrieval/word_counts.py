@@ -17,6 +17,8 @@ CHARACTERS_PER_WORD = 5
 """How many characters and pairs of a script without spaces count as one word; inferred from translated texts."""
 CHARACTERS_PER_QUESTION_WORD = 3
 """The same where a question may be too long: fewer, so that a dialogue of 50 characters is not taken for a question."""
+START_SHIFT = 12
+"""A hash without its last bits, so many, is its start."""
 MIN_CHARACTER_SHARE = 0.25
 """The share of single characters of such a script among the distinct terms from which a text is written in it."""
 
@@ -52,14 +54,26 @@ def _extend_word_counts(graph: Graph, cached: CachedDerivation[NDArray[np.float3
 
 def is_character(term_hashes: NDArray[np.uint32]) -> Mask:
     """Which term hashes are those of single characters of scripts without spaces."""
-    hashes = _character_hashes()
-    return np.equal(hashes[np.minimum(np.searchsorted(hashes, term_hashes), len(hashes) - 1)], term_hashes)
+    hashes, starts = _character_hashes(), _character_starts()
+    found = starts[term_hashes >> START_SHIFT]
+    places = np.flatnonzero(found)  # few: the others begin as no character's hash does
+    chosen = term_hashes[places]
+    found[places] = hashes[np.minimum(np.searchsorted(hashes, chosen), len(hashes) - 1)] == chosen
+    return found
 
 
 @cache
 def _character_hashes() -> NDArray[np.uint32]:
     """The hashes of those characters, ascending: kana, ideographs, hangul, Thai and so on."""
     return np.sort(hash_terms([char for char in map(chr, range(0xE00, 0xFB00)) if count_unspaced(char)]))
+
+
+@cache
+def _character_starts() -> Mask:
+    """Which first bits the hash of one of those characters has."""
+    starts = np.zeros(1 << 32 - START_SHIFT, np.bool_)
+    starts[_character_hashes() >> START_SHIFT] = True
+    return starts
 
 
 def is_mostly_characters(character_counts: NDArray[np.int64], term_counts: NDArray[np.int64]) -> Mask:
