@@ -7,6 +7,7 @@ the scope: the last columns count in this unit, which changes less than millisec
 """
 
 import argparse
+import math
 import platform
 import tempfile
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from speed import synthetic_questions, synthetic_turns
+from speed import dataset_turns, synthetic_questions, synthetic_turns
 
 from ecphora import E5Embedder, Memory
 from ecphora.model import Vectors
@@ -91,9 +92,15 @@ def main() -> None:
     options.add_argument("--recalls", type=int, default=200)
     options.add_argument("--reading", default="never", help="never, auto or always")
     options.add_argument("--db", type=Path, help="a file to keep for the next run")
+    options.add_argument("--data", type=Path, help="use the turns of a benchmark set in this folder, long ones too")
+    options.add_argument("--set", default="beam_100k", help="the set to use with --data")
     arguments = options.parse_args()
-    turns = synthetic_turns(arguments.turns)
-    questions = synthetic_questions(turns, WARM_UP + arguments.recalls)
+    if arguments.data is None:
+        turns = synthetic_turns(arguments.turns)
+        questions = synthetic_questions(turns, WARM_UP + arguments.recalls)
+    else:
+        turns, questions = dataset_turns(arguments.turns, arguments.data, [arguments.set], math.inf)
+        questions = questions[: WARM_UP + arguments.recalls]
     plain, stopwatch = E5Embedder(), Stopwatch()
     embedder, reader = MeasuredEmbedder(stopwatch), MeasuredReader(stopwatch)
     units, rows = [], []
@@ -108,7 +115,8 @@ def main() -> None:
             units.append(process_time() - started)
             rows.append(measure(memory, stopwatch, question, arguments.reading))
     seconds, unit = np.array(rows[WARM_UP:]), float(np.median(units[WARM_UP:]))
-    print(f"{len(turns)} synthetic turns; {platform.machine()}, Python {platform.python_version()}; reading "
+    kind = "synthetic turns" if arguments.data is None else f"turns of {arguments.set}"
+    print(f"{len(turns)} {kind}; {platform.machine()}, Python {platform.python_version()}; reading "
           f"{arguments.reading}; to embed a question alone takes {1000 * unit:.1f} ms")  # fmt: skip
     print(f"{'':<14} {'ms CPU':>8} {'p50':>8} {'p95':>8}  in questions embedded")
     for name, values in [*zip(PARTS, seconds.T, strict=True), ("sum", seconds.sum(axis=1))]:

@@ -72,14 +72,20 @@ def synthetic_questions(turns: Sequence[Episode], number: int = QUESTION_COUNT) 
     ]
 
 
-def dataset_turns(turns: int, data: Path, sets: Sequence[str]) -> tuple[list[Episode], list[str]]:
+MAX_LENGTH = 1_000
+"""Characters of the turns of benchmark sets, at most."""
+
+
+def dataset_turns(
+    turns: int, data: Path, sets: Sequence[str], max_length: float = MAX_LENGTH
+) -> tuple[list[Episode], list[str]]:
     """The turns of several benchmark sets in one scope, and questions of the first."""
     cases = [case for name in sets for case in read_cases(name, data)]
     episodes = [
         Episode(one.text, speaker=one.speaker, session=f"{case.space}/{one.session}", happened_at=one.happened_at)
         for case in cases
         for one in case.episodes
-        if len(one.text) < 1000
+        if len(one.text) < max_length
     ]
     questions = list(chain.from_iterable((question.text for question in case.questions) for case in cases))
     return episodes[:turns], questions[:QUESTION_COUNT]

@@ -41,6 +41,8 @@ from .vector_column import VectorColumn
 LINKS = tuple(Link)
 KIND_CODES = {kind: number for number, kind in enumerate(Kind)}
 LINK_CODES = {link: number for number, link in enumerate(LINKS)}
+TERMS = "terms"
+"""The table of the terms of rows, and its index."""
 ALL = slice(None)
 """All entries of a table."""
 DAY = 86_400.0
@@ -232,7 +234,7 @@ class Graph:
         episode_totals = totals[self.episodes]
         return totals, max(1.0, float(episode_totals.mean())) if len(episode_totals) else 1.0
 
-    def postings(self, hashes: NDArray[np.uint32], table: str = "terms") -> tuple[Rows, Rows]:
+    def postings(self, hashes: NDArray[np.uint32], table: str = TERMS) -> tuple[Rows, Rows]:
         """Find distinct hashes in a table: the entries that hold them, and for each the index of its hash."""
         return self._lookup(table, getattr(self, table)["hashes"], hashes)
 

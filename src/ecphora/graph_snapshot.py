@@ -16,7 +16,7 @@ import numpy as np
 from . import media_spaces
 from .columns import Column, InvertedIndex, Table, Values, Vocabulary
 from .derived_columns import InheritedColumns, PreviousCosines, TurnOrder
-from .graph import Graph
+from .graph import TERMS, Graph
 from .model import LogRetention, Rows
 from .ports import StoredSnapshot, StoredVectors
 from .vector_column import VectorColumn
@@ -29,8 +29,10 @@ MAX_NEW_SHARE = 0.05
 """A snapshot is renewed when so much of a graph is not in it."""
 _TABLES = ("nodes", "terms", "identifiers", "time_mentions", "vector_rows", "english_vector_rows", "edges", "accesses")
 _VOCABULARIES = ("speakers", "sessions", "documents", "sources")
-_TERMS = "terms"
-_COSINES = ("previous_cosines", "english_previous_cosines")
+_INDEX, _PREVIOUS, _FOLLOWING, _COSINES, _ENGLISH_COSINES = (
+    "terms index", "previous rows", "following rows", "previous cosines", "English previous cosines",
+)  # fmt: skip
+"""The names of the derived columns."""
 _CHECKSUM_SIZE = _LENGTH_SIZE = 4
 
 
@@ -40,12 +42,12 @@ def is_due(graph: Graph, saved_rows: int) -> bool:
 
 
 def to_bytes(graph: Graph) -> bytes:
-    """The columns of a graph, without the vectors."""
+    """The columns of a graph, without the vectors, and of what follows from them what takes longest to derive."""
     columns = {
         f"{table}.{name}": getattr(graph, table)[name] for table in _TABLES for name in getattr(graph, table).names()
     }
     arrays = {name: values for name, values in columns.items() if values.dtype != np.object_}
-    arrays |= _derived_arrays(graph.columns_to_inherit(has_same_nodes=False))
+    arrays |= _derived_arrays(graph)
     header = {
         "format": FORMAT,
         "rows": len(graph),
@@ -107,40 +109,29 @@ def from_stored(stored: StoredSnapshot) -> Graph | None:
     )
 
 
-def _derived_arrays(known: InheritedColumns) -> dict[str, Values]:
-    """What takes longest to derive, as far as it was."""
-    found: dict[str, Values] = {}
-    if _TERMS in known.indexes:
-        found["index.terms"] = known.indexes[_TERMS].positions
-    if known.turn_order is not None:
-        found |= {"turns.previous": known.turn_order.previous, "turns.following": known.turn_order.following}
-    for name in _COSINES:
-        cosines: PreviousCosines | None = getattr(known, name)
-        if cosines is not None:
-            found |= {f"{name}.previous": cosines.previous_rows, f"{name}.cosines": cosines.cosines}
-    return {name: values.astype(np.int32) if values.dtype == np.intp else values for name, values in found.items()}
+def _derived_arrays(graph: Graph) -> dict[str, Values]:
+    """The derived columns that take longest."""
+    graph.postings(np.zeros(0, np.uint32))  # makes the index
+    rows = {
+        _INDEX: graph.columns_to_inherit(has_same_nodes=False).indexes[TERMS].positions,
+        _PREVIOUS: graph.turn_order.previous,
+        _FOLLOWING: graph.turn_order.following,
+    }
+    cosines = {_COSINES: graph.previous_cosine, _ENGLISH_COSINES: graph.english_previous_cosine}
+    return {**{name: values.astype(np.int32) for name, values in rows.items()}, **cosines}
 
 
 def _inherited_columns(arrays: Mapping[str, Values]) -> InheritedColumns:
-    def rows(name: str) -> Rows:
-        return arrays[name].astype(np.intp)
-
-    positions = rows("index.terms") if "index.terms" in arrays else None
-    turns = TurnOrder(rows("turns.previous"), rows("turns.following")) if "turns.previous" in arrays else None
-    cosines = {
-        name: PreviousCosines(rows(f"{name}.previous"), arrays[f"{name}.cosines"])
-        if f"{name}.cosines" in arrays
-        else None
-        for name in _COSINES
-    }
+    positions, previous, following = (arrays[name].astype(np.intp) for name in (_INDEX, _PREVIOUS, _FOLLOWING))
     return InheritedColumns(
-        indexes={} if positions is None else {_TERMS: InvertedIndex(arrays["terms.hashes"], positions)},
+        indexes={TERMS: InvertedIndex(arrays["terms.hashes"], positions)},
         derivations={},
         log_derivations={},
         has_same_nodes=False,
-        turn_order=turns,
+        turn_order=TurnOrder(previous, following),
         lengths=None,
-        **cosines,
+        previous_cosines=PreviousCosines(previous, arrays[_COSINES]),
+        english_previous_cosines=PreviousCosines(previous, arrays[_ENGLISH_COSINES]),
     )
 
 
