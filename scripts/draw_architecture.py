@@ -40,7 +40,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
             ("replacement",),
         ),
     ),
-    ("planning, writing", (("consolidation.plan",), ("scope_writer", "graph_cache"))),
+    ("planning, writing", (("consolidation.plan",), ("scope_writer", "graph_cache", "graph_snapshot"))),
     (
         "strategies, adapters",
         (
@@ -92,7 +92,9 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "graph",
                 "media_spaces",
                 "derived_columns",
+                "vector_column",
                 "columns",
+                "quantization",
                 "grouping",
                 "model",
                 "conditions",

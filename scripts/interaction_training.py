@@ -45,6 +45,8 @@ ANSWER_WEIGHT, LISTWISE_WEIGHT = 2.0, 0.5
 """The weight of a passage that answers, and of the listwise loss beside the pointwise one."""
 WARM_UP, WEIGHT_DECAY, DROPOUT, CLIP = 0.05, 0.05, 0.2, 1.0
 REPORT_STEPS = 200
+HAS_BFLOAT16: bool = torch.ops.mkldnn._is_mkldnn_bf16_supported()  # noqa: SLF001
+"""Whether the processor computes in bfloat16; where it does not, that takes ten times as long as single precision."""
 NO_ATTENTION = -1e9
 TWIN_QUESTIONS = 4
 """Questions whose scores are computed by the network and by the head, to compare them."""
@@ -291,7 +293,7 @@ def _loss(network: _Network, groups: Sequence[_Group]) -> Tensor:
     pairs = [(group.question, codes.states(group.question)) for group in groups for codes in group.passages]
     order = sorted(range(len(pairs)), key=lambda place: len(pairs[place][0].rows) + len(pairs[place][1].rows))
     parts = [order[start : start + PAIRS_PER_PASS] for start in range(0, len(order), PAIRS_PER_PASS)]
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=HAS_BFLOAT16):
         shuffled = torch.cat([network(*_pad([pairs[place] for place in part])) for part in parts]).float()
     scores = shuffled[torch.tensor(np.argsort(order))]
     labels, listwise, start = [], [], 0

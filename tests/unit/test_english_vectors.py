@@ -182,14 +182,10 @@ def split(text: str) -> tuple[Chunk, Chunk]:
 
 
 def test_forgetting_overwrites_both_vectors_in_the_file(memory: Memory, path: Path) -> None:
-    graph = memory.graph()
-    row = graph.row("en")
+    row = (graph := memory.graph()).row("en")
     blobs = [
-        vector_to_blob(vectors.rows(positions[row]), vectors.dim, "en")
-        for vectors, positions in (
-            (graph.vectors, graph.vector_positions),
-            (graph.english_vectors, graph.english_vector_positions),
-        )
+        vector_to_blob(stored.values.rows(stored.positions[row]), stored.values.dim, "en")
+        for stored in (graph.text_vectors(), graph.text_vectors(use_english=True))
     ]
     files = [path, path.with_name(f"{path.name}-wal")]
 

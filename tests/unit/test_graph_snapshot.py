@@ -42,7 +42,7 @@ def stored_snapshot(path: Path) -> StoredSnapshot | None:
 # ---- when it is written
 
 
-def test_a_snapshot_is_due_when_a_twentieth_of_a_large_graph_is_not_in_it() -> None:
+def test_snapshot_is_due_when_a_twentieth_of_a_large_graph_is_not_in_it() -> None:
     graph = apply_batch(Graph(), sample_batch(*(sample_node(f"n{number}", seq=number) for number in range(1, 1001))))
     assert [graph_snapshot.is_due(graph, saved) for saved in (0, 949, 950, 1000)] == [True, True, False, False]
     smaller = apply_batch(graph, WriteBatch(tombstones=(Tombstone("n1", b""),), revision=2))
@@ -72,7 +72,7 @@ def test_closing_writes_a_snapshot_from_which_the_scope_opens(path: Path, monkey
 
 
 @pytest.mark.usefixtures("small_snapshots")
-def test_a_scope_that_has_hardly_grown_keeps_its_snapshot(path: Path) -> None:
+def test_scope_that_has_hardly_grown_keeps_its_snapshot(path: Path) -> None:
     with open_memory(path) as memory:
         memory.remember([f"Text number {number}." for number in range(40)])
     first = stored_snapshot(path)
@@ -88,7 +88,7 @@ def test_a_scope_that_has_hardly_grown_keeps_its_snapshot(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_snapshots")
-def test_what_is_forgotten_is_not_in_the_next_snapshot(path: Path) -> None:
+def test_snapshot_after_forgetting_lacks_the_memory(path: Path) -> None:
     with open_memory(path) as memory:
         kept, gone = memory.remember(["Ana lives in Porto.", "Zebulon hides rubies."], speaker="Quentin").ids
     stored = stored_snapshot(path)
@@ -107,7 +107,7 @@ def test_what_is_forgotten_is_not_in_the_next_snapshot(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_snapshots")
-def test_a_file_in_use_gets_no_snapshot(path: Path) -> None:
+def test_file_in_use_gets_no_snapshot(path: Path) -> None:
     with open_memory(path) as memory:
         memory.remember(["Ana lives in Porto.", "Ben rows a boat."])
         with closing(SQLiteStore(path)) as other, other._transaction("IMMEDIATE"):
@@ -123,7 +123,7 @@ def damaged(value: bytes) -> bytes:
 
 
 @pytest.mark.usefixtures("small_snapshots")
-def test_a_damaged_or_foreign_snapshot_is_not_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_or_foreign_snapshot_is_not_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_memory(path) as memory:
         memory.remember(["Ana lives in Porto.", "Ben rows a boat."])
     stored = stored_snapshot(path)
@@ -142,7 +142,7 @@ def test_a_damaged_or_foreign_snapshot_is_not_used(path: Path, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("small_snapshots")
-def test_a_file_that_is_not_writable_opens_from_its_snapshot(path: Path) -> None:
+def test_file_that_is_not_writable_opens_from_its_snapshot(path: Path) -> None:
     with open_memory(path) as memory:
         memory.remember(["Ana lives in Porto.", "Ben rows a boat."])
     path.chmod(0o400)

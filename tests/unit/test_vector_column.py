@@ -33,7 +33,7 @@ def test_quantized_vectors_stay_the_same_when_quantized_again(seed: int, length:
     assert (levels.tolist(), scales.tolist()) == (again[0].tolist(), again[1].tolist())
 
 
-def test_the_error_of_a_cosine_is_small() -> None:
+def test_error_of_a_cosine_is_small() -> None:
     vectors, question = unit_vectors(2000, 384), unit_vectors(1, 384, seed=1)[0]
     errors = VectorColumn.from_vectors(vectors).dot(question) - vectors @ question
     assert np.std(errors) < 4e-4
@@ -45,7 +45,7 @@ def test_zeros_stay_zeros() -> None:
 
 
 @given(DIMS, st.integers(1, 5), st.integers(0, 5))
-def test_a_column_that_has_grown_is_that_of_all_vectors(dim: int, first: int, more: int) -> None:
+def test_column_that_has_grown_is_that_of_all_vectors(dim: int, first: int, more: int) -> None:
     vectors, question = unit_vectors(first + more, dim), unit_vectors(1, dim, seed=1)[0]
     whole, part = VectorColumn.from_vectors(vectors), VectorColumn.from_vectors(vectors[:first])
     unpacked = VectorColumn.from_vectors(vectors[:first])
@@ -92,7 +92,7 @@ def test_half_precision_of_earlier_versions_is_quantized() -> None:
 
 
 @pytest.mark.parametrize("value", [None, b"", b"x", bytes(2 * MIN_DIM - 2), b"\xff" * 2 * MIN_DIM])
-def test_what_is_no_long_vector_in_half_precision_stays_as_it_is(value: bytes | None) -> None:
+def test_bytes_of_no_long_vector_in_half_precision_stay_as_they_are(value: bytes | None) -> None:
     assert half_to_quantized(value) == value
 
 
@@ -108,6 +108,6 @@ def test_damaged_bytes_are_no_vector() -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e9])
 @pytest.mark.parametrize("dim", [3, 384])
-def test_a_vector_that_is_not_finite_is_refused(value: float, dim: int) -> None:
+def test_vector_that_is_not_finite_is_refused(value: float, dim: int) -> None:
     with pytest.raises(WrongVector, match="not finite"):
         vector_to_blob(np.full(dim, value, np.float32), dim, "a")

@@ -244,7 +244,7 @@ class StoreContract:
             assert store.token_codes(SCOPE, "e6", ["a", "b"]) == {"b": b"late"}
             assert self.check_integrity(store) == []
 
-    def test_snapshot_is_gone_with_what_is_forgotten(self, locations: Locations) -> None:
+    def test_snapshot_is_deleted_with_a_memory(self, locations: Locations) -> None:
         """It is that of the latest revision, or none is written; nothing of it outlives what is deleted or changed."""
         with closing(locations()()) as store:
             if not isinstance(store, SnapshotStore):
