@@ -22,7 +22,6 @@ from pathlib import Path
 import numpy as np
 
 from ecphora import __version__, weights
-from ecphora.bench.caching_reader import CachingReader
 from ecphora.bench.datasets import Case, read_cases
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.learning.training_examples import space_parts
@@ -34,6 +33,7 @@ from ecphora.embedders.packaged import DEFAULT_EMBEDDER
 from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train, train_answerability
 from ecphora.learn.fused_weights import format_fused_model
 from ecphora.learn.readable_json import Json
+from ecphora.readers.late_interaction import LateInteractionReader
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
 from ecphora.stages.fused.ranker import Ranker
@@ -143,7 +143,7 @@ def read_examples(
 
 def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator[FusedExample]:
     """The examples of a space, each with its candidates read."""
-    reader, policy = CachingReader(), ReadingPolicy(weights.load_recency_preferences())
+    reader, policy = LateInteractionReader(), ReadingPolicy(weights.load_recency_preferences())
     ranker, _ = weights.load_fused_model(embedder.name)
     embedder.embed([question.text for question in case.questions], is_query=True)
     with temporary_memory(case, Dense(), embedder) as (memory, clock):

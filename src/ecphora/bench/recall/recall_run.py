@@ -28,14 +28,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from ... import __version__
-from ...embedders.hashing import HASHING
 from ...memory import Memory
 from ...model import Evidence, Reading
 from ...ports import Embedder, Extractor, IncrementalStrategy, Strategy, WritesOnStore
 from ...recollection import Recollection
 from ...stages.retrieval.confidence import DEFAULT_BANDS
 from ...timeparse import parse_time
-from ..caching_reader import CachingReader
 from ..datasets import Case, Question
 from ..embedding_cache import CachingEmbedder
 from . import metrics
@@ -215,8 +213,7 @@ def temporary_memory(
 
         with open_memory(reader=None) as memory:
             memory.remember(case.episodes, progress=progress)
-        reader = None if embedder.name.startswith(HASHING) else CachingReader()
-        with open_memory(reader=reader) as memory:
+        with open_memory() as memory:
             yield memory, clock
 
 

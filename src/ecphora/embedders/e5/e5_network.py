@@ -81,11 +81,6 @@ class LastValues(Generic[T]):
                 self._values.move_to_end(key)
             return self._values.get(key)
 
-    def take(self, key: str) -> T | None:
-        """Return the value of a key, and keep it no longer; None if it is not kept."""
-        with self._lock:
-            return self._values.pop(key, None)
-
     def put(self, key: str, value: T) -> None:
         """Keep a value, and let the one go that was used longest ago."""
         with self._lock:
@@ -171,12 +166,12 @@ class E5Network(EncoderNetwork):
         return found
 
     def token_codes(self, text: str) -> bytes:
-        """Return the codes of a text's own tokens (:mod:`.token_codes`); it begins with its prefix.
-
-        Those that embedding the text has made are given once: nothing of a text stays in the process.
-        """
-        found = self._kept_codes.take(text)
-        return self.codec.encode(self.token_states(text)) if found is None else found
+        """Return the codes of a text's own tokens (:mod:`.token_codes`); it begins with its prefix."""
+        found = self._kept_codes.get(text)
+        if found is None:
+            found = self.codec.encode(self.token_states(text))
+            self._kept_codes.put(text, found)
+        return found
 
     def token_states(self, text: str) -> Vectors:
         """Return the middle states of a text's own tokens, shape ``(tokens, 384)``; it begins with its prefix."""
