@@ -81,6 +81,8 @@ def from_stored(stored: StoredSnapshot) -> Graph | None:
     metadata = np.full(len(ids), None, np.object_)
     for row, one in header["metadata"].items():
         metadata[int(row)] = one
+    if not arrays.keys() >= {_INDEX, _PREVIOUS, _FOLLOWING, _COSINES, _ENGLISH_COSINES}:
+        return None
     arrays |= {"nodes.ids": np.array(ids, np.object_), "nodes.metadata": metadata}
     empty, parts = Graph(), dict[str, Any]()
     for table in _TABLES:
