@@ -48,7 +48,7 @@ class GraphCache:
     def _load_snapshot(self) -> None:
         """Start from the snapshot that the store has, if it is sound."""
         stored = self._store.graph_snapshot(self._scope) if isinstance(self._store, SnapshotStore) else None
-        found = None if stored is None else graph_snapshot.from_stored(stored)
+        found = None if stored is None else graph_snapshot.to_graph(stored)
         if found is not None:
             self._graph, self._saved_rows = found, len(found)
         self._is_loaded = True

@@ -67,7 +67,7 @@ def to_bytes(graph: Graph) -> bytes:
     return b"".join([checksum.to_bytes(_CHECKSUM_SIZE, "little"), *parts])
 
 
-def from_stored(stored: StoredSnapshot) -> Graph | None:
+def to_graph(stored: StoredSnapshot) -> Graph | None:
     """The graph of a snapshot; None if it is damaged, has another format, or lacks vectors."""
     checksum, value = stored.value[:_CHECKSUM_SIZE], memoryview(stored.value)[_CHECKSUM_SIZE:]
     if not value or zlib.crc32(value) != int.from_bytes(checksum, "little"):

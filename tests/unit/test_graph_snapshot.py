@@ -118,27 +118,27 @@ def test_file_in_use_gets_no_snapshot(path: Path) -> None:
 # ---- when it is not used
 
 
-def damaged(value: bytes) -> bytes:
+def damage(value: bytes) -> bytes:
     return value[:-1] + bytes([value[-1] ^ 1])
 
 
 @pytest.mark.usefixtures("small_snapshots")
-def test_damaged_or_foreign_snapshot_is_not_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snapshot_with_a_fault_or_of_another_format_makes_no_graph(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_memory(path) as memory:
         memory.remember(["Ana lives in Porto.", "Ben rows a boat."])
     stored = stored_snapshot(path)
     assert stored is not None
-    assert graph_snapshot.from_stored(stored) is not None
-    for value in (damaged(stored.value), b"", b"x" * 3):
-        assert graph_snapshot.from_stored(replace(stored, value=value)) is None
+    assert graph_snapshot.to_graph(stored) is not None
+    for value in (damage(stored.value), b"", b"x" * 3):
+        assert graph_snapshot.to_graph(replace(stored, value=value)) is None
     without = StoredVectors(stored.vectors.seqs[:1], stored.vectors.values.select(slice(0, 1)))
-    assert graph_snapshot.from_stored(replace(stored, vectors=without)) is None
+    assert graph_snapshot.to_graph(replace(stored, vectors=without)) is None
     with closing(SQLiteStore(path)) as store:
-        store.write_graph_snapshot(SCOPE, stored.revision, damaged(stored.value))
+        store.write_graph_snapshot(SCOPE, stored.revision, damage(stored.value))
     with open_memory(path) as memory:
         assert len(memory) == 2
     monkeypatch.setattr(graph_snapshot, "FORMAT", 2)
-    assert graph_snapshot.from_stored(stored) is None
+    assert graph_snapshot.to_graph(stored) is None
 
 
 @pytest.mark.usefixtures("small_snapshots")

@@ -60,7 +60,7 @@ def test_older_files_are_migrated(applied: int, path: Path, tmp_path: Path) -> N
     row = "INSERT INTO scope (key, name, revision) VALUES (7, 'old', 3)"
     with closing(sqlite3.connect(path)) as db:
         db.create_function("characters", 1, len)
-        db.create_function("half_to_quantized", 1, lambda value: value)
+        db.create_function("half_to_levels", 1, lambda value: value)
         for name, count in (("has_identifiers", 4), ("with_identifiers", 6), ("with_zeros", 5)):
             db.create_function(name, count, lambda *_: None)  # there is no memory whose text it could read
         for script in schema.load_migrations()[:applied]:

@@ -11,7 +11,7 @@ from ecphora.quantization import MIN_DIM, dequantize, quantize
 from ecphora.stores.row_mapping import (
     blob_dim,
     blobs_to_vectors,
-    half_to_quantized,
+    half_to_levels,
     half_vector_to_blob,
     vector_to_blob,
 )
@@ -80,20 +80,20 @@ def test_bytes_say_how_many_numbers_they_have(dim: int) -> None:
     assert dim < MIN_DIM or values.view.tolist() == column.view.tolist()
 
 
-def test_half_precision_of_earlier_versions_is_quantized() -> None:
+def test_half_precision_of_earlier_versions_becomes_levels() -> None:
     vectors = unit_vectors(2, 384)
     half = [half_vector_to_blob(vector, 384, "a") for vector in vectors]
-    found = [half_to_quantized(blob) for blob in half]
+    found = [half_to_levels(blob) for blob in half]
     values, sound = blobs_to_vectors(found, 384)
     assert sound.all()
     assert np.allclose(values.view, vectors, atol=2e-3)
-    assert [half_to_quantized(blob) for blob in found] == found
+    assert [half_to_levels(blob) for blob in found] == found
     assert {(len(before), len(after)) for before, after in zip(half, found, strict=True)} == {(768, 387)}
 
 
 @pytest.mark.parametrize("value", [None, b"", b"x", bytes(2 * MIN_DIM - 2), b"\xff" * 2 * MIN_DIM])
 def test_bytes_of_no_long_vector_in_half_precision_stay_as_they_are(value: bytes | None) -> None:
-    assert half_to_quantized(value) == value
+    assert half_to_levels(value) == value
 
 
 def test_damaged_bytes_are_no_vector() -> None:
@@ -108,6 +108,6 @@ def test_damaged_bytes_are_no_vector() -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e9])
 @pytest.mark.parametrize("dim", [3, 384])
-def test_vector_that_is_not_finite_is_refused(value: float, dim: int) -> None:
+def test_vector_that_is_not_finite_raises(value: float, dim: int) -> None:
     with pytest.raises(WrongVector, match="not finite"):
         vector_to_blob(np.full(dim, value, np.float32), dim, "a")

@@ -216,7 +216,7 @@ def _padding(dim: int) -> int:
     return 2 if dim % 2 else 1
 
 
-def half_to_quantized(value: Any) -> Any:
+def half_to_levels(value: Any) -> Any:
     """The bytes of a half-precision vector as those of a quantized one; what is too short or damaged stays as it is."""
     dim = len(value) // 2 if isinstance(value, bytes) and len(value) % 2 == 0 else 0
     if dim < MIN_DIM:

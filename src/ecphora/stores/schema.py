@@ -10,7 +10,7 @@ import apsw
 
 from ..errors import StoreDamaged, StoreReadOnly, StoreTooNew
 from ..language.identifier_terms import index_hashes
-from .row_mapping import SqlValue, half_to_quantized
+from .row_mapping import SqlValue, half_to_levels
 
 APPLICATION_ID = 0x65637068  # "ecph" in the file's header
 
@@ -68,7 +68,7 @@ def _create_functions(db: apsw.Connection) -> None:
         counts, *texts = values
         return counts.rstrip(b"\0") + bytes(len(identifier_hashes(*texts)) // 4)
 
-    db.create_scalar_function("half_to_quantized", lambda *values: half_to_quantized(values[0]), 1)
+    db.create_scalar_function("half_to_levels", lambda *values: half_to_levels(values[0]), 1)
     db.create_scalar_function("characters", _character_count, 1, deterministic=True)
     db.create_scalar_function("has_identifiers", lambda *texts: int(len(identifier_hashes(*texts)) > 0), 4)
     db.create_scalar_function("with_identifiers", with_identifiers, 6)

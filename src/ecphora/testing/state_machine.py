@@ -218,7 +218,7 @@ def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # ma
         def loaded_from_snapshot(self) -> None:
             stored = self.reader.graph_snapshot(SCOPE) if isinstance(self.reader, SnapshotStore) else None
             if stored is not None:
-                found = graph_snapshot.from_stored(stored)
+                found = graph_snapshot.to_graph(stored)
                 assert found is not None
                 found = apply_batch(found, self.reader.changes_since(SCOPE, found.revision))
                 assert graph_differences(self.graphs[-1], found) == []

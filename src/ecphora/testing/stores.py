@@ -262,7 +262,7 @@ class StoreContract:
             assert stored is not None
             assert (stored.revision, stored.value, store.graph_snapshot("another")) == (early.revision, value, None)
             assert len(stored.vectors.seqs) == len(stored.vectors.values) == 3
-            found = graph_snapshot.from_stored(stored)
+            found = graph_snapshot.to_graph(stored)
             assert found is not None
             assert graph_differences(early, found) == []
             found = apply_batch(found, store.changes_since(SCOPE, found.revision))

@@ -1,6 +1,6 @@
 -- Vectors of texts in 8-bit integers; those of media stay in half precision.
-UPDATE vector SET value = half_to_quantized(value);
-UPDATE english_vector SET value = half_to_quantized(value);
+UPDATE vector SET value = half_to_levels(value);
+UPDATE english_vector SET value = half_to_levels(value);
 
 -- The columns of a scope's graph as of a revision, without vectors: they are derived, and only there to open the scope
 -- faster. What is deleted or written over is gone from here at once.
