@@ -107,6 +107,16 @@ def test_snapshot_after_forgetting_lacks_the_memory(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_snapshots")
+def test_writing_over_a_memory_deletes_the_snapshot(path: Path) -> None:
+    with open_memory(path) as memory:
+        memory.remember(["Ana lives in Porto.", "Ben rows a boat."])
+    assert stored_snapshot(path) is not None
+    with closing(SQLiteStore(path)) as store, store._transaction("IMMEDIATE") as db:
+        db.execute("UPDATE node SET text = 'something else' WHERE text = 'Ben rows a boat.'")
+    assert stored_snapshot(path) is None
+
+
+@pytest.mark.usefixtures("small_snapshots")
 def test_file_in_use_gets_no_snapshot(path: Path) -> None:
     with open_memory(path) as memory:
         memory.remember(["Ana lives in Porto.", "Ben rows a boat."])
