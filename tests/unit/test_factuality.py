@@ -37,7 +37,13 @@ def test_text_that_is_no_fact_of_now_is_told(kind: str) -> None:
     ("text", "expected"),
     [
         ("I work at a bakery. Have you ever been there?", set()),
-        ("Have you ever considered a bakery?", {"advice"}),
+        ("Where do I live?", {"asked"}),
+        ("私はどこに住んでいますか。", {"asked"}),
+        ("Which size do I wear? Which size? Answer: which size do I wear, which size.", {"asked"}),
+        ("Guess what? I moved to Antwerp!", set()),
+        ("What's the Wi-Fi password? It is tulip42.", set()),
+        ("Is it on Tuesday? Is it late? We meet at six.", set()),
+        ("Have you ever considered a bakery?", {"asked", "advice"}),
         ("My sister Ida lives in Ulm with her two sons. I wish I had one.", set()),
         ("I wish I lived in Ulm like my sister. Oh well.", {"supposed"}),
         ("Hello! You should see a dentist.", {"advice"}),
@@ -152,6 +158,9 @@ def test_question_about_what_is_so_asks_for_facts(question: str) -> None:
         "What is my novel about?",
         "Worum geht es in meinem Roman?",
         "Where did I consider moving?",
+        "What did Mia ask about the flat?",
+        "Was habe ich dich gefragt?",
+        "先生の質問は何でしたか?",
     ],
 )
 def test_question_about_what_is_said_or_supposed_asks_for_more(question: str) -> None:

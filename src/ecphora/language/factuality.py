@@ -1,4 +1,4 @@
-"""Tells what a text states as a fact from what it supposes, advises or reports, and from former states.
+"""Tells what a text states as a fact from what it asks, supposes, advises or reports, and from former states.
 
 By words and phrases, for English, German, Spanish, French, Portuguese, Chinese and Japanese. The distinction is that of
 event factuality: Roser Saurí and James Pustejovsky, "FactBank: a corpus annotated with event factuality", 2009.
@@ -14,6 +14,8 @@ from .dates_cjk import has_cjk
 from .european_languages import European, likely_languages, words_of
 from .factuality_lexicon import ADVICE, ADVICE_CJK, JOKE, JOKE_CJK, REPORTED, REPORTED_CJK, SUPPOSED, SUPPOSED_CJK
 from .former_lexicon import FORMER, FORMER_CJK, PAST_PHASE, PAST_STATE_VERB, PRESENT, PRESENT_CJK
+from .question import is_question
+from .terms import extract_terms
 
 MAX_CHARS = 400
 """In a longer text a phrase says little about the whole, so nothing is said of it."""
@@ -32,7 +34,8 @@ _SPEECH = lazy_pattern(
 )
 """What tells quoted speech from a title or a name in quotation marks."""
 _MORE_THAN_FACTS = lazy_pattern(
-    r"\b(?:suggest|recommend|advi[cs]|propos|say|said|tell|told|mention|quot|opinion|think|thought|would|could|"
+    r"\b(?:ask(?:s|ed)?\b|questions?\b|frage\b|gefragt|pregunt|demandé|pergunt|"
+    r"suggest|recommend|advi[cs]|propos|say|said|tell|told|mention|quot|opinion|think|thought|would|could|"
     r"should|might|"
     r"wish|dream|hope|imagin|idea|hear[ds]?\b|rumou?r|plans?\b|planned|happen|what if|almost|nearly|consider|"
     r"pretend|jok(?:e|ing)|"
@@ -42,7 +45,8 @@ _MORE_THAN_FACTS = lazy_pattern(
     r"deber|soñ|sueño|"
     r"consej|novela|cuento|juego|conseil|suggér|dit\b|disent|pourr|devr|rêv|histoire|jeu\b|aconselh|disse|diz|"
     r"poder|dever|sonh|"
-    r"história|jogo)|建议|建議|推荐|推薦|说|說|认为|認為|听|聽|梦|夢|计划|計劃|故事|游戏|遊戲|すすめ|勧|提案|言|思|聞|予定|物語|ゲーム",
+    r"história|jogo)|建议|建議|推荐|推薦|说|說|认为|認為|听|聽|梦|夢|计划|計劃|问过|問過|"
+    r"故事|游戏|遊戲|すすめ|勧|提案|言|思|聞|質問|予定|物語|ゲーム",
     re.IGNORECASE,
 )
 _REQUEST = lazy_pattern(
@@ -62,14 +66,21 @@ _SELF_BEFORE = lazy_pattern(r"(?:\b(?:I|[Ww]e|[Ii]ch|[Ww]ir|[Jj]e|[Nn]ous|[Yy]o|
 class Factuality:
     """How a text is meant; all are False if it states what is so.
 
-    ``is_supposed`` if it supposes, wishes or says what nearly was; ``is_advice`` if it proposes something to somebody;
-    ``is_reported`` if it quotes somebody or tells what people say; ``is_former`` if it tells of a state that is over.
+    ``is_asked`` if it asks more than it says; ``is_supposed`` if it supposes, wishes or says what nearly was;
+    ``is_advice`` if it proposes something to somebody; ``is_reported`` if it quotes somebody or tells what people say;
+    ``is_former`` if it tells of a state that is over.
     """
 
+    is_asked: bool = False
     is_supposed: bool = False
     is_advice: bool = False
     is_reported: bool = False
     is_former: bool = False
+
+    @property
+    def is_fact(self) -> bool:
+        """Whether it states that something is, or was, so."""
+        return not (self.is_asked or self.is_supposed or self.is_advice or self.is_reported)
 
 
 def factuality(text: str) -> Factuality:
@@ -92,11 +103,22 @@ def factuality(text: str) -> Factuality:
         former = _share(sentences, *(partial(_is_former, language) for language in languages))
         is_joke, is_over = JOKE.search(bare) is not None, True
     return Factuality(
+        is_asked=_is_asked(text),
         is_supposed=is_joke or supposed >= MIN_SHARE,
         is_advice=advice >= MIN_SHARE,
         is_reported=quoted or reported >= MIN_SHARE,
         is_former=former >= MIN_SHARE and is_over,
     )
+
+
+def _is_asked(text: str) -> bool:
+    """Whether most sentences of a text are questions, and the others say little that is not in these."""
+    parts = [one.strip() for one in _SENTENCE.findall(text)]
+    questions = [one for one in parts if is_question(one)]
+    if 2 * len(questions) <= len(parts):  # one question and its answer
+        return False
+    rest = extract_terms(" ".join(one for one in parts if one not in questions))
+    return 2 * len(set(extract_terms(" ".join(questions))).intersection(rest)) >= len(set(rest))
 
 
 def _sentences(text: str) -> list[str]:

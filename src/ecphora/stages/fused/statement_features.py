@@ -26,8 +26,8 @@ def statement_features(query: Query, passages: Sequence[Passage], genres: Rows, 
     ``role agreement`` is 1 if who does what to whom is as in the question, -1 if it is reversed; it counts if it is
     reversed in one. ``subject agreement`` is 1 if a candidate is about the person whom the question asks about, -1 if
     it is about others; it counts if one is about others. ``missing names`` is the part of the question's names that a
-    candidate does not mention, if another one mentions one. ``not a fact`` is 1 for what is supposed, advised or
-    reported, unless the question may ask for that. ``former state`` is ``preference`` for a state that is over: 1 if
+    candidate does not mention, if another one mentions one. ``not a fact`` is 1 for what is asked, supposed, advised
+    or reported, unless the question may ask for that. ``former state`` is ``preference`` for a state that is over: 1 if
     the newest of several answers is meant, -1 if an older one.
     """
     question = query.search_text
@@ -40,7 +40,7 @@ def statement_features(query: Query, passages: Sequence[Passage], genres: Rows, 
         ROLE_AGREEMENT: roles if min(roles, default=0) < 0 else np.zeros(len(roles)),
         SUBJECT_AGREEMENT: subjects if min(subjects, default=0) < 0 else np.zeros(len(subjects)),
         MISSING_NAMES: 1 - np.array(covered) if any(covered) else np.zeros(len(covered)),
-        NOT_A_FACT: [wants_facts and (one.is_supposed or one.is_advice or one.is_reported) for one in meant],
+        NOT_A_FACT: [wants_facts and not one.is_fact for one in meant],
         FORMER_STATE: preference * np.array([one.is_former for one in meant]),
     }
     found = {name: np.array(values, np.float32) for name, values in features.items()}
