@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from functools import partial
 
 import numpy as np
 
@@ -31,7 +30,6 @@ from .model import (
     Vectors,
     When,
 )
-from .parallel import run_both
 from .ports import Embedder, NodeReader, embedder_coverage, similarity_floor
 from .stages.retrieval import relation_names, speakers
 from .timeparse import in_zone
@@ -133,12 +131,12 @@ def _embed_question(
     embed_english: Callable[[str], Vector] | None,
     english_text: str,
 ) -> tuple[Vector | None, Vector | None]:
-    """The vectors of a question, made at once; None for what is not needed."""
+    """The vectors of a question; None for what is not needed."""
     if not len(graph):
         return None, None
     if embed_english is None or not len(graph.english_vectors) or not is_english(question):
         return embed(question), None
-    return run_both(partial(embed, question), partial(embed_english, english_text))
+    return embed(question), embed_english(english_text)
 
 
 def _embed_words(question: str, graph: Graph, embed: Callable[[str, Sequence[str]], Vectors]) -> Vectors | None:

@@ -103,6 +103,15 @@ class Ranking:
         return [known.get(code, "") for code in self.query.term_hashes.tolist()]
 
     @cached_property
+    def question_surfaces(self) -> dict[str, str]:
+        """The terms of the question, each as the question writes it first."""
+        found: dict[str, str] = {}
+        for one in shared_terms(self.query.text, self.query.text):
+            for term in one.terms:
+                found.setdefault(term, one.question_surface)
+        return found
+
+    @cached_property
     def is_vague(self) -> Mask:
         """Which words of the question say nothing by themselves."""
         return np.array([word in vague_terms() for word in self.question_words], np.bool_)
@@ -120,7 +129,8 @@ class Ranking:
         terms = self.query.word_vectors
         if terms is None or not terms.any():
             return np.zeros((len(self.order), len(self.question_words)))
-        return term_zscores(self.graph, self.query, terms, (self.order,))[0].astype(np.float64) * terms.any(axis=1)
+        has_vector = np.vecdot(terms, terms) > 0
+        return term_zscores(self.graph, self.query, terms, (self.order,))[0].astype(np.float64) * has_vector
 
     @cached_property
     def contribution_values(self) -> NDArray[np.float64]:
@@ -170,8 +180,7 @@ class Ranking:
 
     def quote(self, text: str, weights: NDArray[np.float64]) -> str:
         """Quote the question words with the highest weights as the text writes them; "" if none has weight."""
-        shared = self.shared_terms(text)
-        if not shared:
+        if not weights.any() or not (shared := self.shared_terms(text)):
             return ""
         weight_by_word = dict(zip(self.question_words, weights.tolist(), strict=True))
         found = [(max(weight_by_word.get(word, 0) for word in one.terms), one) for one in shared]

@@ -18,9 +18,9 @@ from .language.classes import find_instances
 from .language.identifier_terms import index_hashes
 from .language.quantities import quantities
 from .language.roles import role_of
-from .language.terms import extract_terms, hash_terms, shared_terms
-from .model import Kind, MediaKind, Query
-from .ranking import Comparison
+from .language.terms import extract_terms, hash_terms
+from .model import Kind, MediaKind
+from .ranking import Comparison, Ranking
 from .stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
 from .stages.fused.reading import ANSWER_FEATURES
 from .stages.fused.statement_features import ROLE_AGREEMENT, SUBJECT_AGREEMENT
@@ -83,19 +83,18 @@ def _similarity_clause(comparison: Comparison) -> Clause | None:
         ] = 0
         if len(lead) and lead.max() > 0:
             word = ranking.question_words[int(lead.argmax())]
-            return _near_word_clause(query, word)
+            return _near_word_clause(ranking, word)
     for cosines in ranking.question_cosines:
         if cosines[comparison.index] > cosines[others].max():  # False if one has no vector
             return Clause("is nearer in meaning to the question")
     return None
 
 
-def _near_word_clause(query: Query, word: str) -> Clause | None:
+def _near_word_clause(ranking: Ranking, word: str) -> Clause | None:
     """That a memory is near to a term of the question, as the question or a relation's name writes it."""
-    question = next((one.question_surface for one in shared_terms(query.text, query.text) if word in one.terms), None)
-    if question is not None:
-        return Clause(f"is near to the question's “{question}” in meaning")
-    for relation in query.relation_names:
+    if word in ranking.question_surfaces:
+        return Clause(f"is near to the question's “{ranking.question_surfaces[word]}” in meaning")
+    for relation in ranking.query.relation_names:
         name = without_titles(relation.name)
         if word in extract_terms(name):
             return Clause(f"is near to “{name}” (for “{relation.phrase}”) in meaning")

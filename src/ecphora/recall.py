@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from .graph import Graph
-from .language.classes import find_instances
+from .language.classes import asked_nouns, find_instances
 from .language.token_count import estimate_tokens
 from .model import Contribution, Hit, HitGroup, Mask, NodeId, Query, Rows, Why
 from .ports import Activation, ActivationPath, NodeReader
@@ -73,6 +73,8 @@ def rank(  # noqa: PLR0917
 
 def group_by_instance(question: str, hits: Sequence[Hit]) -> tuple[HitGroup, ...]:
     """The hits by the instances that they mention of the classes that a question asks for."""
+    if next(asked_nouns(question), None) is None:  # the usual case
+        return ()
     labels: dict[str, str] = {}
     members: defaultdict[str, list[Hit]] = defaultdict(list)
     for hit in hits:
@@ -89,12 +91,14 @@ def why(graph: Graph, activation: Activation, row: int) -> Why:
 
 def _whys(graph: Graph, activation: Activation, rows: Rows) -> list[Why]:
     """The same for several rows."""
+    features, paths = list(activation.contributions), activation.paths
+    columns = [activation.contributions[feature][rows] for feature in features]
+    values = np.array(columns).reshape(len(features), len(rows)).T
     shares: list[list[Contribution]] = [[] for _ in rows]
-    for feature, column in activation.contributions.items():
-        path = activation.paths.get(feature)
-        for share, row, value in zip(shares, rows.tolist(), column[rows].tolist(), strict=True):
-            if value:
-                share.append(Contribution(feature, value, () if path is None else _path(graph, path, row)))
+    for place, number in zip(*(axis.tolist() for axis in values.nonzero()), strict=True):
+        feature, path = features[number], paths.get(features[number])
+        found = () if path is None else _path(graph, path, int(rows[place]))
+        shares[place].append(Contribution(feature, float(values[place, number]), found))
     return [Why(tuple(share)) for share in shares]
 
 

@@ -105,7 +105,7 @@ class E5Network(EncoderNetwork):
         self.codec = TokenCodec.from_bytes(content)
         """The projection of token states."""
         self._kept_components: LastValues[Vectors] = LastValues(KEPT_QUESTIONS)
-        self._kept_rows: LastValues[Vectors] = LastValues(KEPT_QUESTIONS)
+        self._kept_rows: LastValues[tuple[list[int], Vectors]] = LastValues(KEPT_QUESTIONS)
         self._kept_codes: LastValues[bytes] = LastValues(KEPT_TEXTS)
 
     def _load_tokenizer(self, folder: Traversable) -> None:
@@ -128,10 +128,11 @@ class E5Network(EncoderNetwork):
         The components of the tokens of a question, or the codes of those of a text, come from the same run; they are
         kept for the next call that asks for them.
         """
-        rows, middle = self._run_all(self._graph_inputs(self._read_tokens(text)))
+        ids = self._read_tokens(text)
+        rows, middle = self._run_all(self._graph_inputs(ids))
         if text.startswith(QUERY_PREFIX):
             self._kept_components.put(text, self.codec.project(middle[:MAX_STATES]))
-            self._kept_rows.put(text, rows[:MAX_STATES])
+            self._kept_rows.put(text, (ids[:MAX_STATES], rows[:MAX_STATES]))
         else:
             self._kept_codes.put(text, self.codec.encode(_own_states(middle)))
         return onnx_runtime.mean_pool(rows, self.model_name, text)
@@ -141,9 +142,11 @@ class E5Network(EncoderNetwork):
 
         The row of a word that is not found is 0. The question begins with its prefix.
         """
-        ids = self._read_tokens(question)
-        rows = self._kept_rows.get(question)
-        rows = self.hidden_states(ids) if rows is None else rows
+        known = self._kept_rows.get(question)
+        if known is None:
+            ids = self._read_tokens(question)
+            known = ids, self.hidden_states(ids)
+        ids, rows = known
         found = np.zeros((len(words), HIDDEN_SIZE), np.float32)
         for place, word in enumerate(words):
             if tokens := self._find_tokens(word, ids[: len(rows)]):

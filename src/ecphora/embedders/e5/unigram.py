@@ -9,6 +9,7 @@ import io
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +20,8 @@ WORD_BOUNDARY = "▁"
 """Replaces the space before every word."""
 UNKNOWN_PENALTY = 10.0
 """By how much the log-probability of a character without a piece is below that of the least likely piece."""
+KEPT_WORDS, MAX_KEPT_LENGTH = 1 << 14, 24
+"""Of how many words the pieces are kept, and of how many characters at most: most words of a text come again."""
 
 _SPACES = lazy_pattern(" {2,}")
 
@@ -69,12 +72,13 @@ class UnigramTokenizer:
         self._vocabulary = vocabulary
         self._max_piece_length = max(map(len, vocabulary.piece_ids))
         self._unknown_score = min(vocabulary.scores) - UNKNOWN_PENALTY
+        self._split = lru_cache(maxsize=KEPT_WORDS)(self._viterbi)
 
     def __call__(self, text: str, limit: int) -> list[int]:
         """Return the ids of the text's first ``limit`` pieces."""
         ids: list[int] = []
         for word in self._split_words(text):
-            ids += self._viterbi(word)
+            ids += self._split(word) if len(word) <= MAX_KEPT_LENGTH else self._viterbi(word)
             if len(ids) >= limit:
                 break
         return ids[:limit]

@@ -7,7 +7,7 @@ a genre are trained together, those of reading too (``scripts/train_fused.py``, 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,26 +38,32 @@ class Ranker(ShortRepr):
     statement: LinearModel
     passage: LinearModel
     long_turn: LinearModel
+    feature_names: tuple[str, ...] = field(init=False, compare=False)
+    """The features that any model has a weight for."""
+    _weights: NDArray[np.float64] = field(init=False, compare=False)
+    """The prior and the weights of ``feature_names``, a column for each genre."""
+
+    def __post_init__(self) -> None:
+        """Put the weights of the models into one array."""
+        names = tuple(dict.fromkeys(name for model in self.models for name in model.weights))
+        rows = [[model.bias - MIN_LOG_ODDS, *(model.weights.get(name, 0.0) for name in names)] for model in self.models]
+        object.__setattr__(self, "feature_names", names)
+        object.__setattr__(self, "_weights", np.array(rows).T)
 
     @property
     def models(self) -> tuple[LinearModel, ...]:
         """The models, in the order of :class:`~.feature_matrix.Genre`."""
         return (self.utterance, self.statement, self.passage, self.long_turn)
 
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The features that any model has a weight for."""
-        return tuple(dict.fromkeys(name for model in self.models for name in model.weights))
-
     def score(self, matrix: FeatureMatrix) -> RankedPool:
         """Score the rows of a pool, each by the model of its genre."""
         names = self.feature_names
-        weights = np.array(
-            [[model.bias - MIN_LOG_ODDS, *(model.weights.get(name, 0.0) for name in names)] for model in self.models]
-        )
-        zeros = np.zeros(len(matrix), np.float32)  # of a feature that only candidates have that were read
-        values = np.stack([zeros + 1, *(matrix.features.get(name, zeros) for name in names)])
-        contributions: NDArray[np.float32] = (weights.T[:, matrix.genres] * values).astype(np.float32)
+        values = np.zeros((1 + len(names), len(matrix)), np.float32)
+        values[0] = 1
+        for place, name in enumerate(names, 1):
+            if name in matrix.features:  # those of a reader are there once it has read
+                values[place] = matrix.features[name]
+        contributions: NDArray[np.float32] = (self._weights[:, matrix.genres] * values).astype(np.float32)
         scores: Scores = contributions.sum(axis=0)
         return RankedPool(
             dict(zip((PRIOR, *names), contributions, strict=True)), scores, scores + np.float32(MIN_LOG_ODDS)
