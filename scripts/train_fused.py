@@ -144,7 +144,7 @@ def read_examples(
 def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator[FusedExample]:
     """The examples of a space, each with its candidates read."""
     reader, policy = LateInteractionReader(), ReadingPolicy(weights.load_recency_preferences())
-    ranker, _ = weights.load_fused_model(embedder.name)
+    ranker, answerability = weights.load_fused_model(embedder.name)
     embedder.embed([question.text for question in case.questions], is_query=True)
     with temporary_memory(case, Dense(), embedder) as (memory, clock):
         end, graph = clock.now, memory.graph()
@@ -158,7 +158,7 @@ def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator
                 continue
             matrix = build_feature_matrix(pool)
             reading = CandidateReading(reader, graph, query, read_nodes, is_mandatory=True, read_codes=read_codes)
-            matrix = policy.read(pool, matrix, ranker.score(matrix), ranker, 0.0, reading)
+            matrix = policy.read(pool, matrix, ranker.score(matrix), ranker, answerability, 0.0, reading)
             gold = frozenset(space.number_by_document[id_] for id_ in question.gold)
             yield FusedExample(
                 dataset=name,

@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from . import encode
+from .embedders.e5.token_codes import PACKED
 from .english_vectors import embed_english, with_english_vectors
 from .errors import EcphoraError, EmbedderError, InvalidInput, StoreDamaged, StoreError, StoreReadOnly, UnknownName
 from .model import TextAnalysis, WriteBatch
 from .ports import Embedder, english_embedder
+from .readers.late_interaction import LateInteractionReader
 from .stores.repair import FileFormat, RepairStore, StoredScope, read_file_format
 
 LARGE_WAL_BYTES = 64 * 1024 * 1024
@@ -175,6 +177,7 @@ class _Examination:
             yield from self._check_text_analyses(scope)
             yield from self._check_missing_vectors(scope)
             yield from self._check_media_vectors(scope)
+            yield from self._check_token_codes(scope)
         yield from self._check_unfinished_reembed()
 
     def _check_dangling(self) -> Iterator[Finding]:
@@ -279,6 +282,16 @@ class _Examination:
             hint = f"{FIX_COMMAND} deletes them; then remember these memories again, with their vectors"
             yield self._apply_fix(
                 Finding(Severity.WARNING, what, hint), lambda: self.store.delete_damaged_media_vectors(scope.name)
+            )
+
+    def _check_token_codes(self, scope: StoredScope) -> Iterator[Finding]:
+        """Report damaged token codes: with them nothing is read."""
+        damaged = self.store.ids_with_damaged_token_codes(scope.name, LateInteractionReader.code_model, PACKED.itemsize)
+        if damaged:
+            what = f"scope {scope.name!r}: token codes of {len(damaged)} texts have a wrong size: {_listed(damaged)}"
+            hint = f"{FIX_COMMAND} deletes them; they are made again when the texts are read"
+            yield self._apply_fix(
+                Finding(Severity.WARNING, what, hint), lambda: self.store.delete_token_codes(scope.name, damaged)
             )
 
     def _embedder_of(self, scope: StoredScope) -> Embedder:

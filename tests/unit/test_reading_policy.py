@@ -9,6 +9,7 @@ import pytest
 
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
+from ecphora.learn.fused_training import UNTRAINED
 from ecphora.model import Mask, Rows, Scores
 from ecphora.ports import Passage
 from ecphora.stages.fused.candidate_pool import CandidatePool, build_pool
@@ -58,6 +59,7 @@ LINEAR = LinearModel(
         SERIES_END: -5.0,
     },
 )
+ANSWERABILITY = UNTRAINED.answerability
 RANKER = Ranker(*[LINEAR] * len(Genre))
 NO_PREFERENCE = ReadingPolicy({})
 
@@ -110,7 +112,7 @@ def matrix_of(pool: CandidatePool, scores: Sequence[float]) -> FeatureMatrix:
 def read_with(
     policy: ReadingPolicy, pool: CandidatePool, matrix: FeatureMatrix, reader: GivenReader, confidence: float = 0.5
 ) -> FeatureMatrix:
-    return policy.read(pool, matrix, RANKER.score(matrix), RANKER, confidence, reader)
+    return policy.read(pool, matrix, RANKER.score(matrix), RANKER, ANSWERABILITY, confidence, reader)
 
 
 def preference_of(value: float, pool: CandidatePool) -> dict[str, RecencyPreference]:

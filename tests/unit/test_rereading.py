@@ -14,6 +14,7 @@ from ecphora import Episode, Memory
 from ecphora.candidate_reading import CandidateReading
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ReaderUnavailable
+from ecphora.learn.fused_training import UNTRAINED
 from ecphora.model import Mask, Rows, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
@@ -37,6 +38,7 @@ TURNS = [
     Episode("The sister of a friend lives abroad.", speaker="Bo", session="chat", happened_at="2026-03-03T10:00"),
 ]
 QUESTION = "Where does the sister of Ana live?"
+ANSWERABILITY = UNTRAINED.answerability
 RANKER = Ranker(*[LinearModel(MIN_LOG_ODDS, {"given": 1.0, READING: 0.5})] * len(Genre))
 POLICY = ReadingPolicy({}, max_reread=4)
 
@@ -72,7 +74,7 @@ def read_again(policy: ReadingPolicy, given: Scores, read: Rereader) -> FeatureM
     pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
     matrix = build_feature_matrix(pool)
     matrix = replace(matrix, features={**matrix.features, "given": given})
-    return policy.read(pool, matrix, RANKER.score(matrix), RANKER, 0.5, read)
+    return policy.read(pool, matrix, RANKER.score(matrix), RANKER, ANSWERABILITY, 0.5, read)
 
 
 def test_best_candidates_after_reading_are_read_again() -> None:

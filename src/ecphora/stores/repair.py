@@ -240,6 +240,22 @@ class RepairStore(SQLiteStore):
             db.executemany(query, ((scope, id_) for id_ in ids))
             _force_reload(db)
 
+    def ids_with_damaged_token_codes(self, scope: str, model: str, size: int) -> list[NodeId]:
+        """Return the nodes whose token codes by a model are not of ``size`` bytes for each token."""
+        query = """SELECT n.id FROM scope s JOIN token_codes t ON t.scope = s.key
+                   JOIN node n ON n.scope = s.key AND n.seq = t.node
+                   WHERE s.name = ? AND t.model = ? AND (typeof(t.value) <> 'blob' OR length(t.value) % ?)
+                   ORDER BY n.seq"""
+        with self._transaction("DEFERRED") as db:
+            return [str(id_) for (id_,) in db.execute(query, (scope, model, size))]
+
+    def delete_token_codes(self, scope: str, ids: Iterable[NodeId]) -> None:
+        """Delete the token codes of some nodes; a reader makes them again."""
+        query = """DELETE FROM token_codes WHERE (scope, node) IN
+                   (SELECT n.scope, n.seq FROM node n JOIN scope s ON s.key = n.scope WHERE s.name = ? AND n.id = ?)"""
+        with self._transaction("IMMEDIATE") as db:
+            db.executemany(query, ((scope, id_) for id_ in ids))
+
     def _ids_of_damaged(self, query: str, scope: str) -> list[NodeId]:
         found: list[NodeId] = []
         with self._transaction("DEFERRED") as db:

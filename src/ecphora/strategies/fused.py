@@ -147,7 +147,7 @@ class Fused(ShortRepr):
         if read is None:
             return ranked_pool, confidence
         policy = self.reading or ReadingPolicy(weights.load_recency_preferences())
-        after = policy.read(pool, matrix, ranked_pool, ranker, confidence, read)
+        after = policy.read(pool, matrix, ranked_pool, ranker, answerability, confidence, read)
         if after is matrix:
             return ranked_pool, confidence
         ranked_pool = ranker.score(after)

@@ -15,6 +15,7 @@ from ...ports import RowReader
 from ...reprs import ShortRepr
 from ..retrieval import top_k
 from ..retrieval.word_counts import question_word_count
+from .answerability import AnswerabilityModel
 from .candidate_pool import CandidatePool
 from .feature_matrix import FeatureMatrix
 from .features.similarity import SIMILARITY
@@ -62,6 +63,7 @@ class ReadingPolicy(ShortRepr):
     preferences: Mapping[str, RecencyPreference]
     max_candidates: int = 24
     max_reread: int = 1
+    doubt: tuple[float, float] = (0.0, 1.0)
     max_question_words: int = 24
     clear_lead: float = 3.0
     clear_confidence: float = 0.9
@@ -81,6 +83,7 @@ class ReadingPolicy(ShortRepr):
         matrix: FeatureMatrix,
         ranked_pool: RankedPool,
         ranker: Ranker,
+        answerability: AnswerabilityModel,
         confidence: float,
         read: RowReader,
     ) -> FeatureMatrix:
@@ -102,18 +105,25 @@ class ReadingPolicy(ShortRepr):
             return matrix
         lead = first - np.float32(unread_log_odds(first))
         reading = {READING: lead, READING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead)}
-        read_once = with_features(matrix, indices, reading, first)
-        again = top_k.top_k(ranker.score(read_once).log_odds[indices], self.max_reread)
-        second = first.copy()
-        second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
         preference = self.preference(pool.query)
         statements = statement_features(
             pool.query, read.passages(pool.rows[indices]), matrix.genres[indices], preference
         )
-        answers = np.where(may_answer(statements), second, -MAX_LOG_ODDS)
         pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices])
-        newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))
-        return with_features(read_once, indices, {SECOND_READING: second - first, **newer, **statements}, answers)
+
+        def complete(log_odds: Scores) -> FeatureMatrix:
+            answers = np.where(may_answer(statements), log_odds, -MAX_LOG_ODDS)
+            newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))
+            values = {**reading, SECOND_READING: log_odds - first, **newer, **statements}
+            return with_features(matrix, indices, values, answers)
+
+        read_once = complete(first)
+        ranked_once = ranker.score(read_once)
+        if not (read.is_mandatory or self._is_in_doubt(answerability.probability(read_once, ranked_once))):
+            return read_once
+        again, second = top_k.top_k(ranked_once.log_odds[indices], self.max_reread), first.copy()
+        second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
+        return complete(second)
 
     def _candidates(self, matrix: FeatureMatrix, scores: Scores) -> Rows:
         """The places of the candidates that are read: the best, best first, each three followed by the most similar."""
@@ -126,6 +136,11 @@ class ReadingPolicy(ShortRepr):
             if place % 3 == 0 and (others := [other for other in closest if other not in chosen]):
                 chosen[others[0]] = None
         return np.array(list(chosen)[:limit], np.intp)
+
+    def _is_in_doubt(self, confidence: float) -> bool:
+        """Whether a second reading may change what is said of the evidence; ``confidence`` is that after the first."""
+        lowest, highest = self.doubt
+        return lowest <= confidence < highest
 
     def _is_clear(self, log_odds: Scores, confidence: float) -> bool:
         """Whether the ranking is clear; ``log_odds`` are those of the candidates, best first."""
