@@ -101,7 +101,7 @@ def test_codes_stand_for_nearly_the_same_components(seed: int, count: int) -> No
 
 
 def test_bytes_that_are_no_codes_are_an_error() -> None:
-    with pytest.raises(InvalidInput, match="35 bytes, not a multiple of 34"):
+    with pytest.raises(InvalidInput, match="35 bytes, no multiple of 34"):
         decode(bytes(35))
 
 

@@ -73,7 +73,7 @@ def decode(codes: bytes) -> Vectors:
     """The components that codes stand for, shape ``(tokens, 128)``; raises ``InvalidInput`` for bytes that are none."""
     if len(codes) % PACKED.itemsize:
         raise InvalidInput(
-            f"token codes have {len(codes)} bytes, not a multiple of {PACKED.itemsize}; ecphora doctor --fix deletes them"
+            f"token codes have {len(codes)} bytes, no multiple of {PACKED.itemsize}; ecphora doctor --fix deletes them"
         )
     packed = np.frombuffer(codes, PACKED)
     levels: Vectors = _LEVELS[packed["levels"]].reshape(len(packed), CODE_SIZE)
