@@ -16,7 +16,7 @@ _NODE_COLUMNS = ", ".join(row_mapping.NODE_COLUMNS)
 def read_nodes(db: apsw.Connection, scope: int, ids: Sequence[NodeId]) -> list[Node]:
     """The nodes with these ids, in their order, each with its validity; missing ones are left out."""
     found: dict[NodeId, Node] = {}
-    for part in _split_ids(list(dict.fromkeys(ids))):
+    for part in split_ids(list(dict.fromkeys(ids))):
         placeholders = ", ".join("?" * len(part))
         query = f"SELECT {_NODE_COLUMNS} FROM node WHERE scope = ? AND id IN ({placeholders})"  # noqa: S608
         found.update((node.id, node) for node in map(row_mapping.row_to_node, db.execute(query, (scope, *part))))
@@ -31,6 +31,7 @@ def read_nodes(db: apsw.Connection, scope: int, ids: Sequence[NodeId]) -> list[N
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def _split_ids(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
+def split_ids(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
+    """Some ids in parts that fit into one query each."""
     for start in range(0, len(ids), IDS_PER_QUERY):
         yield ids[start : start + IDS_PER_QUERY]

@@ -6,6 +6,7 @@ import apsw
 
 from ..errors import StoreError
 from ..model import NodeId, WriteBatch
+from .node_reader import split_ids
 
 
 def write_token_codes(db: apsw.Connection, scope: int, batch: WriteBatch) -> None:
@@ -27,7 +28,10 @@ def write_token_codes(db: apsw.Connection, scope: int, batch: WriteBatch) -> Non
 
 def read_token_codes(db: apsw.Connection, scope: int, model: str, ids: Sequence[NodeId]) -> dict[NodeId, bytes]:
     """The token codes of nodes that a model has made."""
-    query = """SELECT t.value FROM node n JOIN token_codes t ON t.scope = n.scope AND t.node = n.seq
-               WHERE n.scope = ? AND n.id = ? AND t.model = ?"""
-    found = {id_: db.execute(query, (scope, id_, model)).get for id_ in ids}
-    return {id_: codes for id_, codes in found.items() if isinstance(codes, bytes)}
+    found: dict[NodeId, bytes] = {}
+    for part in split_ids(ids):
+        query = f"""SELECT n.id, t.value FROM node n JOIN token_codes t ON t.scope = n.scope AND t.node = n.seq
+                    WHERE n.scope = ? AND t.model = ? AND n.id IN ({", ".join("?" * len(part))})"""  # noqa: S608
+        rows = db.execute(query, (scope, model, *part))
+        found.update((str(id_), codes) for id_, codes in rows if isinstance(codes, bytes))
+    return found

@@ -32,20 +32,22 @@ def statement_features(query: Query, passages: Sequence[Passage], genres: Rows, 
     """
     question = query.search_text
     roles = [query_role_agreement(query, one.text, one.speaker) for one in passages]
-    subjects = [subject_agreement(query.text, one.text, one.speaker) for one in passages]
-    covered = [name_coverage(question, one.text, one.speaker) for one in passages]
-    meant = [factuality(one.text) for one in passages]
+    covered = np.array([name_coverage(question, one.text, one.speaker) for one in passages])
+    statements = np.flatnonzero(genres == Genre.STATEMENT).tolist()
+    subjects, supposed, former = np.zeros((3, len(passages)), np.float32)
     wants_facts = asks_for_facts(query.text)
-    features = {
-        ROLE_AGREEMENT: roles if min(roles, default=0) < 0 else np.zeros(len(roles)),
-        SUBJECT_AGREEMENT: subjects if min(subjects, default=0) < 0 else np.zeros(len(subjects)),
-        MISSING_NAMES: 1 - np.array(covered) if any(covered) else np.zeros(len(covered)),
-        NOT_A_FACT: [wants_facts and not one.is_fact for one in meant],
-        FORMER_STATE: preference * np.array([one.is_former for one in meant]),
+    for place in statements:  # the analysis of a text takes a tenth of a millisecond
+        text, meant = passages[place].text, factuality(passages[place].text)
+        subjects[place] = subject_agreement(query.text, text, passages[place].speaker)
+        supposed[place], former[place] = wants_facts and not meant.is_fact, preference * meant.is_former
+    missing = np.where(genres == Genre.STATEMENT, 1 - covered, 0) if covered.any() else np.zeros(len(passages))
+    return {
+        ROLE_AGREEMENT: np.array(roles if min(roles, default=0) < 0 else np.zeros(len(roles)), np.float32),
+        SUBJECT_AGREEMENT: subjects if subjects.min(initial=0) < 0 else np.zeros(len(subjects), np.float32),
+        MISSING_NAMES: missing.astype(np.float32),
+        NOT_A_FACT: supposed,
+        FORMER_STATE: former,
     }
-    found = {name: np.array(values, np.float32) for name, values in features.items()}
-    is_statement = genres == Genre.STATEMENT
-    return {name: values if name == ROLE_AGREEMENT else values * is_statement for name, values in found.items()}
 
 
 def query_role_agreement(query: Query, text: str, speaker: str | None) -> float:
