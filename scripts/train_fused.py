@@ -37,7 +37,7 @@ from ecphora.readers.late_interaction import LateInteractionReader
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
 from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.fused.reading import READING_FEATURES, ReadingPolicy
+from ecphora.stages.fused.reading import MAX_LOG_ODDS, READING_FEATURES, SECOND_READING, ReadingPolicy
 from ecphora.stages.fused.statement_features import FORMER_STATE, MISSING_NAMES, NOT_A_FACT, SUBJECT_AGREEMENT
 from ecphora.strategies.baselines import Dense
 
@@ -191,8 +191,9 @@ def fit(examples: Sequence[FusedExample], genre: Genre | None = None) -> FusedMo
 
 
 def with_confidence(ranker: Ranker, examples: Sequence[FusedExample]) -> FusedModel:
-    """A ranker with a confidence trained on questions as they were read, and as if they had not been."""
-    return FusedModel(ranker, train_answerability(with_unread(examples), ranker, UNTRAINED.answerability))
+    """A ranker with a confidence trained on questions as they were read, as if once only, and as if not at all."""
+    once = [replace(one, matrix=without_second_reading(one.matrix)) for one in examples]
+    return FusedModel(ranker, train_answerability([*with_unread(examples), *once], ranker, UNTRAINED.answerability))
 
 
 def with_least_weights(model: FusedModel) -> FusedModel:
@@ -227,6 +228,14 @@ def without_reading(matrix: FeatureMatrix) -> FeatureMatrix:
     zeros = np.zeros(len(matrix), np.float32)
     features = {**matrix.features, **dict.fromkeys(READING_FEATURES, zeros)}
     return replace(matrix, features=features, readings=np.full(len(matrix), np.nan, np.float32))
+
+
+def without_second_reading(matrix: FeatureMatrix) -> FeatureMatrix:
+    """A matrix as if nothing had been read again."""
+    readings = matrix.readings - matrix.features[SECOND_READING]
+    readings[matrix.readings <= -MAX_LOG_ODDS] = -MAX_LOG_ODDS  # no answer, whatever the reader says
+    features = {**matrix.features, SECOND_READING: np.zeros(len(matrix), np.float32)}
+    return replace(matrix, features=features, readings=readings)
 
 
 def report_line(name: str, group: Sequence[FusedExample], learned: dict[str, list[FusedExample]]) -> str:

@@ -12,6 +12,7 @@ from ecphora.graph_updates import apply_batch
 from ecphora.learn.fused_training import UNTRAINED
 from ecphora.model import Mask, Rows, Scores
 from ecphora.ports import Passage
+from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ecphora.stages.fused.candidate_pool import CandidatePool, build_pool
 from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
 from ecphora.stages.fused.newer_answers import (
@@ -252,6 +253,22 @@ def test_second_reading_is_what_it_says_more() -> None:
     assert found.features[SECOND_READING][:4].tolist() == [-0.75, -0.75, 0.0, 0.0]
     assert found.readings[:3].tolist() == [0.25, 0.75, 0.5]
     assert found.features[READING][:3].tolist() == [0.25, 0.75, -0.25]  # relative to the first readings
+
+
+@pytest.mark.parametrize(
+    ("confidence", "is_mandatory", "is_read_again"),
+    [(0.3, False, False), (0.5, False, True), (0.7, False, False), (0.7, True, True)],
+)
+def test_best_is_read_again_in_doubt(confidence: float, is_mandatory: bool, is_read_again: bool) -> None:
+    pool, policy = pool_of(), ReadingPolicy({}, doubt=(0.4, 0.6))
+    reader = GivenReader([1.0, 1.5, 0.5], again=-0.75, is_mandatory=is_mandatory)
+    matrix, nothing = matrix_of(pool, [3.0, 2.5, 2.0]), (0.0,) * len(ANSWERABILITY_FEATURES)
+    odds = float(np.log(confidence / (1 - confidence)))
+    given = AnswerabilityModel(nothing, odds, nothing, 0.0)
+    found = policy.read(pool, matrix, RANKER.score(matrix), RANKER, given, 0.5, reader)
+    assert reader.reread_rows == (pool.rows[[0]].tolist() if is_read_again else [])
+    assert found.features[SECOND_READING][0] == (-0.75 if is_read_again else 0.0)
+    assert found.readings[0] == (0.25 if is_read_again else 1.0)
 
 
 def test_contributions_sum_to_the_scores() -> None:

@@ -47,7 +47,9 @@ MAX_LOG_ODDS = 8.0
 class ReadingPolicy(ShortRepr):
     """How ``fused`` uses a reader, and how much work that is.
 
-    At most ``max_candidates`` are read, the best ``max_reread`` of them again by a reader with two models. If the
+    At most ``max_candidates`` are read, as many as the reader takes at once. A reader with two models reads the best
+    ``max_reread`` of them again if reading is mandatory or the confidence is then in ``doubt``: at least the first
+    number, and less than the second. If the
     question or memories are not English, one in four is chosen for the similarity of its vector alone: where the two
     have no words in common, the ranker can overlook what the vectors find. The work is bounded by these counts and
     not by time, so equal recalls give equal results on any machine (docs/decisions/0100-no-clock.md).
@@ -63,7 +65,7 @@ class ReadingPolicy(ShortRepr):
     preferences: Mapping[str, RecencyPreference]
     max_candidates: int = 24
     max_reread: int = 1
-    doubt: tuple[float, float] = (0.0, 1.0)
+    doubt: tuple[float, float] = (0.35, 0.8)
     max_question_words: int = 24
     clear_lead: float = 3.0
     clear_confidence: float = 0.9
@@ -92,7 +94,7 @@ class ReadingPolicy(ShortRepr):
         ``confidence`` is the one without reading. Candidates that were not read, because of a deadline or a failure,
         are taken to be as bad as the worse half of those that were, as are all beyond the best.
         """
-        best = self._candidates(matrix, ranked_pool.scores)
+        best = self.candidates(matrix, ranked_pool.scores)
         is_too_long = question_word_count(pool.query.term_hashes) > self.max_question_words
         if not len(best) or (is_too_long and not read.is_mandatory):
             return matrix
@@ -103,29 +105,28 @@ class ReadingPolicy(ShortRepr):
         indices, first = best[np.isfinite(log_odds)], _cut(log_odds[np.isfinite(log_odds)])
         if not len(indices):
             return matrix
-        lead = first - np.float32(unread_log_odds(first))
-        reading = {READING: lead, READING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead)}
-        preference = self.preference(pool.query)
+        preference, lead = self.preference(pool.query), first - np.float32(unread_log_odds(first))
         statements = statement_features(
             pool.query, read.passages(pool.rows[indices]), matrix.genres[indices], preference
         )
+        reading = {READING: lead, READING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
         pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices])
 
-        def complete(log_odds: Scores) -> FeatureMatrix:
-            answers = np.where(may_answer(statements), log_odds, -MAX_LOG_ODDS)
+        def complete(second: Scores) -> FeatureMatrix:
+            answers = np.where(may_answer(statements), second, -MAX_LOG_ODDS)
             newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))
-            values = {**reading, SECOND_READING: log_odds - first, **newer, **statements}
-            return with_features(matrix, indices, values, answers)
+            return with_features(matrix, indices, {**reading, SECOND_READING: second - first, **newer}, answers)
 
         read_once = complete(first)
         ranked_once = ranker.score(read_once)
-        if not (read.is_mandatory or self._is_in_doubt(answerability.probability(read_once, ranked_once))):
+        confidence = answerability.probability(read_once, ranked_once)
+        if not (read.is_mandatory or self.doubt[0] <= confidence < self.doubt[1]):
             return read_once
         again, second = top_k.top_k(ranked_once.log_odds[indices], self.max_reread), first.copy()
         second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
         return complete(second)
 
-    def _candidates(self, matrix: FeatureMatrix, scores: Scores) -> Rows:
+    def candidates(self, matrix: FeatureMatrix, scores: Scores) -> Rows:
         """The places of the candidates that are read: the best, best first, each three followed by the most similar."""
         limit, similarity = self.max_candidates, matrix.features[SIMILARITY]  # it is 0 if all is English
         best = top_k.top_rows(scores, scores > 0, limit).tolist()
@@ -136,11 +137,6 @@ class ReadingPolicy(ShortRepr):
             if place % 3 == 0 and (others := [other for other in closest if other not in chosen]):
                 chosen[others[0]] = None
         return np.array(list(chosen)[:limit], np.intp)
-
-    def _is_in_doubt(self, confidence: float) -> bool:
-        """Whether a second reading may change what is said of the evidence; ``confidence`` is that after the first."""
-        lowest, highest = self.doubt
-        return lowest <= confidence < highest
 
     def _is_clear(self, log_odds: Scores, confidence: float) -> bool:
         """Whether the ranking is clear; ``log_odds`` are those of the candidates, best first."""
