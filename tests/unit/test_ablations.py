@@ -112,6 +112,8 @@ def changed_fields(one: object, other: object) -> set[str]:
     assert is_dataclass(one)
     changed: set[str] = set()
     for field in fields(one):
+        if not field.compare:  # made of the other fields
+            continue
         before, after = getattr(one, field.name), getattr(other, field.name)
         if before == after:
             continue
