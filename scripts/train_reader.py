@@ -17,8 +17,9 @@ texts, without speakers and days. The best candidates are read again by a cross-
 
 ``--share`` takes a share of the spaces, ``--resume`` trains the reader in the package further, ``--teach`` has it learn
 from what the cross-encoder says, too. The reader in the package was trained with ``--share 0.5 --epochs 2``, when the
-head still read whole texts, and then with ``--share 0.5 --epochs 2 --rate 8e-4 --resume --teach``, both with half of
-the facts, a third of the drills about roles and none about what is not so. Train the weights of ``fused`` and the
+head still read whole texts; then with ``--share 0.5 --epochs 2 --rate 8e-4 --resume --teach``, both with half of the
+facts, a third of the drills about roles and none about what is not so; and then with ``--epochs 0.55 --rate 6e-4
+--resume --teach``. Train the weights of ``fused`` and the
 confidence anew after it: what they weigh is what the reader says.
 
 reading.json has a recency preference for each embedder: a linear regression over the vectors of the same questions,
