@@ -25,7 +25,7 @@ from .e5_cross_encoder import E5CrossEncoder
 
 MAX_QUESTION_TOKENS = 48
 """How many tokens of a question are read, the first ones."""
-MAX_READ_TOKENS = 256
+MAX_READ_TOKENS = 384
 """How many tokens of passages are read at once, but at least one passage: the work does not grow with texts."""
 SUM_SHARE = 0.65
 """The share of the sum of two log-odds that is taken: more than their mean, as what one errs in the other may know;
