@@ -41,7 +41,7 @@ def test_text_that_is_no_fact_of_now_is_told(kind: str) -> None:
         ("私はどこに住んでいますか。", {"asked"}),
         ("Which size do I wear? Which size? Answer: which size do I wear, which size.", {"asked"}),
         ("Guess what? I moved to Antwerp!", set()),
-        ("What's the Wi-Fi password? It is tulip42.", set()),
+        ("What's the Wi-Fi password? The Wi-Fi password is tulip42.", set()),
         ("Is it on Tuesday? Is it late? We meet at six.", set()),
         ("Have you ever considered a bakery?", {"asked", "advice"}),
         ("My sister Ida lives in Ulm with her two sons. I wish I had one.", set()),
