@@ -26,7 +26,7 @@ from .e5_cross_encoder import E5CrossEncoder
 MAX_QUESTION_TOKENS = 48
 """How many tokens of a question are read, the first ones."""
 MAX_READ_TOKENS = 384
-"""How many tokens of passages are read at once, but at least one passage: the work does not grow with texts."""
+"""How many tokens of passages a recall reads, but at least one passage: the work does not grow with texts."""
 SUM_SHARE = 0.65
 """The share of the sum of two log-odds that is taken: more than their mean, as what one errs in the other may know;
 with it the log-odds of memories read by one model and by several have the same scale."""
