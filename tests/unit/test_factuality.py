@@ -47,6 +47,7 @@ def test_text_that_is_no_fact_of_now_is_told(kind: str) -> None:
         ("My sister Ida lives in Ulm with her two sons. I wish I had one.", set()),
         ("I wish I lived in Ulm like my sister. Oh well.", {"supposed"}),
         ("Hello! You should see a dentist.", {"advice"}),
+        ("For bread you could use spelt flour, many bakers like it.", {"advice"}),
         ("I live in a castle with forty rooms and a moat. Just kidding!", {"supposed"}),
         ("As a child I lived in Rome. I still have the accent.", {"former"}),
         ("As a child I lived in Rome, and I still do.", set()),

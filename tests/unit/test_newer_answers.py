@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ecphora import Memory
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
@@ -204,13 +206,29 @@ def test_closeness_is_the_cosine_in_standard_deviations(*, is_english: bool) -> 
     nodes = [sample_node(id_, minutes=place, seq=place + 1) for place, id_ in enumerate(angles)]
     graph = apply_batch(Graph(), sample_batch(*nodes, vectors=near, english_vectors=far, revision=1))
     query = sample_query("Where does Ana live?", vector=unit(0.0))
-    found = answer_pairs(graph, replace(query, english_vector=unit(0.0) if is_english else None), np.arange(4))
+    query = replace(query, english_vector=unit(0.0) if is_english else None)
+    found = answer_pairs(graph, query, np.arange(4), np.zeros(4, np.bool_))
     vectors = np.array(list((far if is_english else near).values()))
     z = standardize_cosines(vectors @ vectors.T)
     assert found.closeness == pytest.approx(np.clip(z / CLOSEST, 0, 1), abs=2e-2)  # vectors are stored in few bits
     assert found.order.tolist() == [0, 1, 2, 3]
     assert found.closeness.min() == 0
     assert found.closeness[0, 1] > 0
+    with_stay = answer_pairs(graph, query, np.arange(4), np.array([False, True, False, False])).closeness
+    assert not with_stay[1, [0, 2, 3]].any()
+    assert not with_stay[[0, 2, 3], 1].any()
+    assert (
+        np.delete(np.delete(with_stay, 1, 0), 1, 1).tolist()
+        == np.delete(np.delete(found.closeness, 1, 0), 1, 1).tolist()
+    )
+
+
+def test_stay_is_no_newer_answer(tmp_path: Path) -> None:
+    with Memory(tmp_path / "memory.db") as memory:
+        memory.remember("I live in Hamburg.", speaker="user", happened_at="2026-02-01")
+        memory.remember("I am staying in Kiel for the weekend.", speaker="user", happened_at="2026-05-20")
+        assert memory.recall("Where do I live?")[0].text == "I live in Hamburg."
+        assert memory.recall("Where am I staying?")[0].text == "I am staying in Kiel for the weekend."
 
 
 def unit(angle: float) -> NDArray[np.float32]:

@@ -307,7 +307,7 @@ def test_newer_answers_are_those_of_the_second_reading(question: str, preference
     reader = GivenReader(np.linspace(-2, 3, len(pool.rows)).tolist(), again=1.0)
     found = read_with(ReadingPolicy(preference_of(0.7, pool)), pool, matrix, reader)
     places = np.flatnonzero(np.isfinite(found.readings))
-    pairs = answer_pairs(pool.graph, pool.query, pool.rows[places])
+    pairs = answer_pairs(pool.graph, pool.query, pool.rows[places], np.zeros(len(places), np.bool_))
     expected = newer_answer_features(pairs, found.readings[places], preference, series)
     assert found.features[SECOND_READING].any()
     for name, values in expected.items():

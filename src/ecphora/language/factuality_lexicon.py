@@ -148,6 +148,7 @@ ADVICE: Mapping[European, Pattern[str]] = {
         you (?:could|should|ought to|might|may)(?: also| even| perhaps| always| just)? (?!(?:\w+ ){0,2}(?:me|my|us|
             our)\b|
             know|call|reply|respond|answer|address|remember|note|be aware|always|never|use|write)\w+
+        you (?:could|might)(?: also| even| perhaps| always| just| instead)? use (?!(?:me|my|us|our)\b)
         you(?:'d| had) better ; you (?:might|may) want to ; you can (?:also|try|start|consider|opt|add|make|choose|
             look into|create)(?! (?:me|my|us|our)\b)
         how about(?! you) ; what about (?:\w+ing|an?) ; have you (?:thought|considered|tried|ever)
@@ -166,7 +167,8 @@ ADVICE: Mapping[European, Pattern[str]] = {
         here(?: are|'s| is) (?:some|a few|several|\w+) (?:\w+ )?(?:tips|tip|ideas|suggestions|options|ways|steps|
             advice|
             recommendations)
-        my (?:suggestion|advice|tip)(?: would be| is)? ; some people (?:like|prefer|find|enjoy|choose|use|swear|love)
+        my (?:suggestion|advice|tip)(?: would be| is)?
+        (?:some|many) (?:people|\w+ers) (?:like|prefer|find|enjoy|choose|use|swear|love)
         """
     ),
     European.GERMAN: any_of(

@@ -13,12 +13,18 @@ _QUESTION_END = lazy_pattern(
     r"[?？؟][\s\"'”’)\]」』]*$|[吗呢]\s*[。.]?\s*$|(?:です|ます|でしょう|ました|ません)か\s*[。.]?\s*$"
 )
 _WHEN = lazy_pattern(
-    r"\b(?:when|how long|since|what (?:date|day|month|year|time)|which (?:date|day|month|year))\b"
+    r"\b(?:when|how long|since|(?:what|which) (?:date|day|month|year)s?|what times?"
+    r"|wann|wie lange|seit|an welche[mn] (?:tag(?:en)?|datum|monat|jahr)|um wie viel uhr|welches (?:datum|jahr)"
+    r"|cuándo|cuánto tiempo|desde|qué (?:fecha|día|mes|año)s?|a qué hora"
+    r"|quand|combien de temps|depuis|quels? (?:jours?|mois)|quelles? (?:dates?|années?)|à quelle heure"
+    r"|quando|quanto tempo|(?:que|qual) (?:data|dia|mês|ano)|quais (?:as )?(?:datas|dias)|a que horas)\b"
     r"|何時|いつ|何年|何月|何日|什么时候|何时|哪天|哪年|哪个月",
     re.IGNORECASE,
 )
 _HOW_MANY = lazy_pattern(
-    r"\bhow (?:many|much|often|old|far|big|tall)\b|几|多少|多大|何人|何回|何個|いくつ|いくら|何歳", re.IGNORECASE
+    r"\b(?:how (?:many|much|often|old|far|big|tall)|wie ?(?:viele?|oft|alt|weit|groß|hoch|teuer)|cuánt[oa]s?|combien"
+    r"|quant[oa]s?|quel âge)\b|几|多少|多大|何人|何回|何個|いくつ|いくら|何歳",
+    re.IGNORECASE,
 )
 _CURRENT = lazy_pattern(
     r"\b(?:now|nowadays|current|currently|latest|today|still|recent|recently|most recent|(?:the )?last time)\b"

@@ -24,6 +24,7 @@ from ..stages.fused.feature_matrix import FeatureMatrix, build_feature_matrix
 from ..stages.fused.goal_fit import GOAL, goal_doubt, goal_fit
 from ..stages.fused.ranker import RankedPool, Ranker
 from ..stages.fused.reading import ReadingPolicy
+from ..stages.fused.same_texts import same_text_loss
 from ..stages.fused.tiers import raise_tiers
 from ..stages.retrieval import temporal, top_k
 from ..stages.retrieval.asked_times import THEN
@@ -33,6 +34,8 @@ SIMILAR_QUESTION = "similar question feedback"
 """The contribution of feedback on similar questions."""
 CO_USE = "co-use"
 """The contribution of memories used together with a recalled one."""
+SAME_TEXT = "same text"
+"""The negative contribution of what was said in the same words too often."""
 ASKED_IDENTIFIER = "asked identifier"
 """The contribution that ranks the holders of an identifier in the question before all others."""
 ASKED_TIME = "asked time"
@@ -96,6 +99,9 @@ class Fused(ShortRepr):
         scores = graph.zeros()
         scores[pool.rows] = np.maximum(0, ranked_pool.scores)
         paths = _activation_paths(pool, contributions)
+        if (loss := same_text_loss(pool, scores)).any():
+            contributions[SAME_TEXT] = loss
+            scores = scores + loss
         if (gain := media_gain(graph, query, scores, pool.eligible, confidence)).any():
             contributions[MEDIA] = gain
             scores = scores + gain

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...graph import Graph
 from ...language.asked_time import asks_for_first, asks_for_latest
-from ...model import Query, Rows, Scores
+from ...model import Mask, Query, Rows, Scores
 from ...reprs import ShortRepr
 from ..retrieval import dense
 from .feature_matrix import has_heading
@@ -68,12 +68,17 @@ def _best_rival(closeness: Scores, probabilities: NDArray[np.float64]) -> NDArra
     return found
 
 
-def answer_pairs(graph: Graph, query: Query, rows: Rows) -> AnswerPairs:
-    """How close some candidates are to each other, by English vectors for an English question, and their order."""
+def answer_pairs(graph: Graph, query: Query, rows: Rows, stays: Mask) -> AnswerPairs:
+    """How close some candidates are to each other, by English vectors for an English question, and their order.
+
+    Those that tell of a stay, ``stays`` of shape ``(n,)``, are not close to the others: where somebody is for the
+    weekend is no newer answer to where they live.
+    """
     cosines = dense.pairwise_cosines(graph, rows, rows, use_english=query.english_vector is not None)
     closeness = np.clip(standardize_cosines(cosines), 0, CLOSEST) / np.float32(CLOSEST)
     if len(rows) == 2:  # nothing to compare their cosine with
         closeness = np.full((2, 2), PAIR_CLOSENESS, np.float32)
+    closeness[stays[:, None] != stays[None, :]] = 0
     return AnswerPairs(closeness, time_order(graph, rows))
 
 

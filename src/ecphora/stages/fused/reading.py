@@ -30,7 +30,7 @@ from .newer_answers import (
 )
 from .ranker import RankedPool, Ranker
 from .recency_preference import RecencyPreference, recency_preference_by_words
-from .statement_features import STATEMENT_FEATURES, may_answer, statement_features
+from .statement_features import STATEMENT_FEATURES, may_answer, statement_features, stay_mask
 
 READING, READING_NOT_ENGLISH, SECOND_READING = "reading", "reading, not English", "second reading"
 """The features of the first reading, of the same unless question and candidate are English, and of what the second
@@ -106,11 +106,10 @@ class ReadingPolicy(ShortRepr):
         if not len(indices):
             return matrix
         preference, lead = self.preference(pool.query), first - np.float32(unread_log_odds(first))
-        statements = statement_features(
-            pool.query, read.passages(pool.rows[indices]), matrix.genres[indices], preference
-        )
+        passages = read.passages(pool.rows[indices])
+        statements = statement_features(pool.query, passages, matrix.genres[indices], preference)
         reading = {READING: lead, READING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
-        pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices])
+        pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stay_mask(pool.query, passages))
 
         def complete(second: Scores) -> FeatureMatrix:
             answers = np.where(may_answer(statements), second, -MAX_LOG_ODDS)

@@ -8,6 +8,7 @@ from ...language.argument_roles import role_agreement
 from ...language.factuality import asks_for_facts, factuality
 from ...language.roles import Role, has_first_person
 from ...language.statement_subject import name_coverage, subject_agreement
+from ...language.stays import asks_for_stay, tells_stay
 from ...model import Mask, Query, Rows, Scores
 from ...ports import Passage
 from .feature_matrix import Genre
@@ -55,6 +56,13 @@ def query_role_agreement(query: Query, text: str, speaker: str | None) -> float:
     question = query.reading_text
     is_user = speaker is not None and speaker == query.main_speaker and has_first_person(question)
     return role_agreement(question, text, Role.USER if is_user else speaker)
+
+
+def stay_mask(query: Query, passages: Sequence[Passage]) -> Mask:
+    """Which candidates tell where somebody is for a while; none if a question may ask for that."""
+    if asks_for_stay(query.text):
+        return np.zeros(len(passages), np.bool_)
+    return np.array([tells_stay(one.text) for one in passages], np.bool_)
 
 
 def may_answer(features: Mapping[str, Scores]) -> Mask:
