@@ -1,9 +1,10 @@
 """How much CPU each part of a recall takes: ``python benchmarks/recall_cpu.py``.
 
-The parts are those of a recall over HTTP: to embed the question, to read candidates with each of the
-reader's three models, to rank, to build the reasons, and to write the result as JSON. What runs beside a part, such as
-the thread of the access log, counts to it. Before each recall its question is embedded alone, once, with the model of
-the scope: the last columns count in this unit, which changes less than milliseconds with the machine and its load.
+The parts are those of a recall over HTTP: to embed the question, to read candidates with each of the reader's two
+models, to rank, to build the reasons, and to write the result as JSON. The English vector of the question counts to the
+ranking, and what runs beside a part, such as the thread of the access log, to that part. Before each recall its
+question is embedded alone, once, with the model of the scope: the last columns count in this unit, which changes less
+than milliseconds with the machine and its load.
 """
 
 import argparse
