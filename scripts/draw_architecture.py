@@ -120,6 +120,8 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "cancellation",
                 "parallel",
                 "same_parameters",
+                "default_limits",
+                "pickling",
                 "llm_usage",
             ),
         ),

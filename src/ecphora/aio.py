@@ -9,6 +9,7 @@ from .async_calls import AsyncMethods, Threads, offload
 from .errors import InvalidInput, StoreClosed
 from .function_tools import ToolReply, ToolSet
 from .memory import Memory
+from .pickling import OpenInEachProcess
 from .ports import Store, Strategy
 from .reprs import call_repr, show
 from .same_parameters import same_parameters
@@ -43,7 +44,7 @@ class AsyncToolSet:
         return await self._threads.run(lambda _memory: self._tool_set.reply(name, arguments), writes=writes)
 
 
-class AsyncMemory(AsyncMethods[Memory]):
+class AsyncMemory(AsyncMethods[Memory], OpenInEachProcess):
     """A ``Memory`` for asyncio: the same arguments and methods, each a coroutine that runs in a thread.
 
     The constructor opens nothing. ``async with`` opens the memory and closes it at the end; otherwise the first call

@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any, Literal, Protocol
 
 from . import short_ids
+from .default_limits import LIST_LIMIT, RECALL_LIMIT
 from .errors import IdCollision, InvalidInput, UnknownName
 from .graph import Graph
 from .invisible_chars import replace_surrogates
 from .language.token_count import estimate_tokens
 from .media_checks import guess_kind
-from .memory_tools import DEFAULT_HITS, DEFAULT_PAGE, MAX_MEMORIES, TOOLS
+from .memory_tools import MAX_MEMORIES, TOOLS
 from .model import Episode, Evidence, Filter, ForgetResult, Include, Media, Node, NodeId, Page, RememberResult, When
 from .prompts import quoting
 from .recollection import Recollection, render_context
@@ -217,7 +218,7 @@ class ToolSet:
         include: list[str] | None,
     ) -> str:
         where = _filter(speaker, after, before)
-        limit = _check_limit(limit, DEFAULT_HITS)
+        limit = _check_limit(limit, RECALL_LIMIT)
         found = self._memory.recall(
             question,
             limit=limit,
@@ -310,7 +311,7 @@ class ToolSet:
                 raise InvalidInput("give ids without other arguments")
             return self._read(ids)
         by = "happened_at" if order == "oldest" else "-happened_at"
-        page = self._memory.find(where=where, order=by, limit=_check_limit(limit, DEFAULT_PAGE), after=cursor)
+        page = self._memory.find(where=where, order=by, limit=_check_limit(limit, LIST_LIMIT), after=cursor)
         if not page:
             return "Nothing found: no memory passes this filter." if cursor is None else "There are no more memories."
         memories = [QuotedMemory(node).preview for node in page]

@@ -25,6 +25,7 @@ from .candidate_reading import CandidateReading
 from .clock import utc_now
 from .consolidation.triggers import AutoConsolidate
 from .consolidation_run import ConsolidationResult
+from .default_limits import LIST_LIMIT, RECALL_LIMIT
 from .embedders.hashing import HASHING
 from .embedders.minilm import MiniLMEmbedder
 from .embedders.packaged import packaged_embedder
@@ -72,6 +73,7 @@ from .model import (
     When,
     WriteBatch,
 )
+from .pickling import OpenInEachProcess
 from .ports import (
     LLM,
     BackupStore,
@@ -103,6 +105,7 @@ from .stages.retrieval import filters, insight_index
 from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands
 from .store_as_query import writes_on_store
 from .stores.sqlite import SQLiteStore
+from .stores.temporary_store import TemporaryStore
 from .timeparse import in_zone
 from .update_scorers.e5_cross_encoder import E5UpdateScorer
 from .validate import (
@@ -138,6 +141,8 @@ DEFAULT_UPDATE_SCORER = E5UpdateScorer()
 """A placeholder for the update scorer that each memory makes for itself; never called, so it never loads the model."""
 EMBEDDER_METHODS = ("embed",)
 """The methods that an embedder must have."""
+TEMPORARY = ":memory:"
+"""The path of a memory that is deleted when it is closed, as in SQLite."""
 BATCH_SIZE = 512
 """The number of episodes that :meth:`Memory.remember` embeds and commits together."""
 MIN_COVERAGE = 0.5
@@ -147,13 +152,16 @@ LOG_FLUSH_SECONDS = 5.0
 """Seconds that a write, or closing, waits until the access log holds what earlier recalls handed to it."""
 
 
-def _is_file(path: object) -> bool:
-    """Whether ``path`` is a file rather than a store; raises ``InvalidInput`` if it is neither."""
-    if isinstance(path, str | Path) and path != ":memory:":
-        return True
-    if not isinstance(path, type) and callable(getattr(path, "commit", None)):
-        return False
-    raise InvalidInput(f"{show(path)} is neither a file nor a store; for a temporary memory, use a temporary folder")
+def _open_store(path: object) -> Store:
+    """The store at a path, or the one given; raises ``InvalidInput`` if ``path`` is neither."""
+    if isinstance(path, str) and path == TEMPORARY:
+        return TemporaryStore()
+    if isinstance(path, str | Path):
+        return SQLiteStore(path)
+    if isinstance(path, type) or not callable(getattr(path, "commit", None)):
+        raise InvalidInput(f"path is {show(path)}; give a file, {TEMPORARY!r} for a temporary memory, or a store")
+    store: Store = path  # type: ignore[assignment]
+    return store
 
 
 def _check_used_ids(recollection: object, used_ids: Iterable[NodeId]) -> list[NodeId]:
@@ -174,10 +182,11 @@ def _check_takes_goal(strategy: Strategy, goal: str | None) -> None:
         )
 
 
-class Memory:
+class Memory(OpenInEachProcess):
     """Associative long-term memory in one file.
 
-    ``path`` is a file, created on first use, or any other :class:`~ecphora.ports.Store`. ``scope`` names whose memory
+    ``path`` is a file, created on first use, ``":memory:"`` for a temporary one that is deleted when the memory is
+    closed, or any other :class:`~ecphora.ports.Store`. ``scope`` names whose memory
     it is: nothing is read or written outside the scope. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace
     the built-in ones; without ``embedder``, a scope that a packaged embedder wrote keeps that one. ``update_scorer``
     compares pairs of memories during consolidation to detect fact updates; with None only rules detect them.
@@ -233,8 +242,8 @@ class Memory:
         if not isinstance(evidence_bands, EvidenceBands):
             raise InvalidInput(f"evidence_bands is {show(evidence_bands)}; give EvidenceBands(strong=0.7, weak=0.3)")
         self.evidence_bands = evidence_bands
-        self._owns_store = _is_file(path)
-        self._store: Store = SQLiteStore(path) if isinstance(path, str | Path) else path
+        self._store = _open_store(path)
+        self._owns_store = self._store is not path
         cache = GraphCache(self._store, self.scope)
         try:
             cache.refresh()
@@ -435,7 +444,7 @@ class Memory:
         self,
         question: str,
         *,
-        limit: int = 10,
+        limit: int = RECALL_LIMIT,
         budget: int | None = None,
         where: Filter = MATCH_ALL,
         as_of: When | None = None,
@@ -520,7 +529,7 @@ class Memory:
         self,
         question: str,
         *,
-        limit: int = 10,
+        limit: int = RECALL_LIMIT,
         budget: int | None = None,
         where: Filter = MATCH_ALL,
         as_of: When | None = None,
@@ -593,7 +602,7 @@ class Memory:
         self,
         messages: Message | Iterable[Message],
         *,
-        limit: int = 10,
+        limit: int = RECALL_LIMIT,
         budget: int | None = None,
         where: Filter = MATCH_ALL,
         as_of: When | None = None,
@@ -640,7 +649,7 @@ class Memory:
         question: str,
         id: NodeId,  # noqa: A002
         *,
-        limit: int = 10,
+        limit: int = RECALL_LIMIT,
         budget: int | None = None,
         where: Filter = MATCH_ALL,
         as_of: When | None = None,
@@ -809,7 +818,7 @@ class Memory:
         *,
         where: Filter = MATCH_ALL,
         order: str | Order = Order.NEWEST,
-        limit: int = 50,
+        limit: int = LIST_LIMIT,
         after: str | None = None,
     ) -> Page:
         """Memories that pass a filter, without a question, a page at a time; a long text is one memory.
@@ -1024,7 +1033,7 @@ class Memory:
         self._flushed_writer().commit(lambda _graph: WriteBatch(undoes=batch_id))
         return batches[-1]
 
-    def insights(self, question: str | None = None, *, limit: int = 20) -> list[Insight]:
+    def insights(self, question: str | None = None, *, limit: int = LIST_LIMIT) -> list[Insight]:
         """The insights that consolidation derived from several memories: newest first, or nearest to a question first.
 
         An insight names its sources and never replaces a memory: ``recall`` returns memories only.
@@ -1047,7 +1056,7 @@ class Memory:
         llm: LLM | LLMClient | None = None,
         *,
         budget: int = DEFAULT_BUDGET,
-        limit: int = 10,
+        limit: int = RECALL_LIMIT,
         where: Filter = MATCH_ALL,
         as_of: When | None = None,
         known_at: When | None = None,

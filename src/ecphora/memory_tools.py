@@ -1,9 +1,10 @@
 """The five tools with which a language model uses a memory: their names, descriptions and parameters."""
 
+from .default_limits import LIST_LIMIT, RECALL_LIMIT
 from .tool_definitions import FunctionTool, Parameter
 
-DEFAULT_HITS, DEFAULT_PAGE, MAX_MEMORIES = 5, 10, 50
-"""The memories that recall and find return by default, and the most that they return."""
+MAX_MEMORIES = 50
+"""The most memories that recall and find return."""
 
 _SPEAKER = Parameter("speaker", "string", "Only what this person said or wrote.")
 _AFTER = Parameter("after", "string", "Only what happened on this day or later, YYYY-MM-DD.")
@@ -41,7 +42,7 @@ TOOLS: tuple[FunctionTool, ...] = (
         (
             Parameter("question", "string", "A full question, such as: Where does Ana live?", is_required=True),
             Parameter(
-                "limit", "integer", f"The most memories to return, 1 to {MAX_MEMORIES}; {DEFAULT_HITS} if left out."
+                "limit", "integer", f"The most memories to return, 1 to {MAX_MEMORIES}; {RECALL_LIMIT} if left out."
             ),
             _SPEAKER,
             _AFTER,
@@ -104,7 +105,7 @@ TOOLS: tuple[FunctionTool, ...] = (
             _AFTER,
             _BEFORE,
             Parameter("order", "string", "By date; newest first if left out.", choices=("newest", "oldest")),
-            Parameter("limit", "integer", f"Memories a page, 1 to {MAX_MEMORIES}; {DEFAULT_PAGE} if left out."),
+            Parameter("limit", "integer", f"Memories a page, 1 to {MAX_MEMORIES}; {LIST_LIMIT} if left out."),
             Parameter("cursor", "string", "The cursor that the page before gave, with the same other arguments."),
         ),
         is_read_only=True,

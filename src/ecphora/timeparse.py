@@ -85,9 +85,7 @@ def read_time(value: object, *, end_of_day: bool = False) -> datetime:
                 return read_time(date.fromisoformat(text), end_of_day=end_of_day)
             time = datetime.fromisoformat(text)
         except ValueError as error:
-            raise InvalidTime(
-                f"{value[:60]!r} is not a date ({error}); write 2026-05-03 or 2026-05-03T14:30"
-            ) from error
+            raise InvalidTime(f"{value[:60]!r} is not a date; write 2026-05-03 or 2026-05-03T14:30") from error
         return time if time.utcoffset() is None else _in_calendar(time)
     kind = type(value).__name__
     raise InvalidTime(

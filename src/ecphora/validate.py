@@ -17,6 +17,7 @@ import numpy as np
 from .conditions import MAX_INT_BITS, Condition, MetadataValue, Scalar
 from .errors import InvalidInput, InvalidText, InvalidTime
 from .ids import NODE_PREFIXES
+from .invisible_chars import strip_invisible
 from .model import Episode, Filter, Include, Metadata, NodeId, Reading
 from .reprs import show
 from .timeparse import in_zone, parse_time
@@ -44,7 +45,7 @@ def check_text(text: object) -> str:
         raise InvalidText(
             f"a text of {len(text):,} characters is too long; split it into parts of {MAX_TEXT_CHARS:,} at most"
         )
-    if not text.strip():
+    if not strip_invisible(text).strip():
         raise InvalidText("the text is empty; give at least one visible character")
     check_unicode("text", text)
     return text
@@ -336,16 +337,17 @@ def check_query(
 
 
 def check_path(field: str, value: object) -> Path:
-    """Check the path of a file or folder."""
+    """Check the path of a file or folder; ``~`` at the beginning of a str is the home folder, as in a shell."""
     if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
         raise InvalidInput(f"{field} is {show(value)}; give a path as a str or a Path")
     try:
         str(value).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        raise InvalidText(
-            f"{field} is {show(value)}, which cannot be the name of a file; decode it as os.fsdecode does"
-        ) from error
-    return Path(value)
+        raise InvalidText(f"{field} is {show(value)}, no name of a file; decode it as os.fsdecode does") from error
+    try:
+        return Path(value).expanduser() if isinstance(value, str) else value
+    except RuntimeError as error:
+        raise InvalidInput(f"{field} is {show(value)}, and there is no such home; write ./~ for a file") from error
 
 
 def check_optional_path(field: str, value: object) -> Path | None:

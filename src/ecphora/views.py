@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from . import documents
+from .default_limits import LIST_LIMIT
 from .errors import InvalidInput
 from .graph import Graph
 from .ids import MERGE_PREFIX, REJECT_PREFIX
@@ -32,7 +33,7 @@ class _View:
 class Facts(_View):
     """The updates and contradictions of facts that consolidation found."""
 
-    def updates(self, *, limit: int = 50) -> list[FactUpdate]:
+    def updates(self, *, limit: int = LIST_LIMIT) -> list[FactUpdate]:
         """The updates and contradictions that consolidation found, those of the latest memories first."""
         limit, writer = check_count("limit", limit), self._writer()
         graph = writer.graph()
@@ -100,7 +101,7 @@ class Maintenance(_View):
         writer = self._writer()
         return writer.store.undo_batches(writer.scope)
 
-    def decayed(self, *, limit: int = 50) -> list[Node]:
+    def decayed(self, *, limit: int = LIST_LIMIT) -> list[Node]:
         """Memories of low importance by use and age, not accessed for months; the least important first.
 
         Decay alone does not change their rank. ``archive`` ranks memories last, ``pin`` keeps them from decay.

@@ -304,7 +304,7 @@ def test_embedder_failure_keeps_the_committed_episodes(path: Path) -> None:
         assert not graph_differences(memory.graph(), apply_batch(Graph(), memory._store.changes_since("default", 0)))
 
 
-@pytest.mark.parametrize("place", [":memory:", 5, None])
+@pytest.mark.parametrize("place", [5, None, SQLiteStore])
 def test_memory_rejects_what_is_not_a_path(place: Any) -> None:
-    with pytest.raises(InvalidInput, match="use a temporary folder"):
+    with pytest.raises(InvalidInput, match="give a file, ':memory:' for a temporary memory, or a store"):
         Memory(place, embedder=HashingEmbedder())

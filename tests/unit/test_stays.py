@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecphora.language.stays import asks_for_stay, tells_stay
+from ecphora.language.stays import asks_for_stay, is_stay
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from ecphora.language.stays import asks_for_stay, tells_stay
     ],
 )
 def test_stay_is_recognized(text: str) -> None:
-    assert tells_stay(text)
+    assert is_stay(text)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_stay_is_recognized(text: str) -> None:
     ],
 )
 def test_lasting_state_is_no_stay(text: str) -> None:
-    assert not tells_stay(text)
+    assert not is_stay(text)
 
 
 @pytest.mark.parametrize(

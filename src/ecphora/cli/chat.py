@@ -10,6 +10,7 @@ from rich.text import Text
 
 from .. import answering, short_ids
 from ..answering import Answer
+from ..default_limits import RECALL_LIMIT
 from ..errors import InvalidInput, InvalidText
 from ..invisible_chars import single_line
 from ..language.question import is_question
@@ -282,7 +283,9 @@ class ChatSession:
 @_llm_option
 @click.option("--speaker", metavar="NAME", default="user", show_default=True, help="Who you are.")
 @click.option("--session", metavar="NAME", help="The name of this conversation.  [default: its time]")
-@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Memories to recall.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=RECALL_LIMIT, show_default=True, help="Memories to recall."
+)
 @click.option(
     "--budget",
     type=click.IntRange(min=1),

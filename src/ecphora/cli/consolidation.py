@@ -8,6 +8,7 @@ import click
 from rich.text import Text
 
 from .. import short_ids
+from ..default_limits import LIST_LIMIT
 from ..invisible_chars import single_line
 from ..llm_client import LLMClient
 from ..llms.from_setting import parse_prices
@@ -90,7 +91,7 @@ def consolidate(
 
 
 @click.command(epilog="Exits with 3 when there are none.")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Updates to show.")
+@click.option("--limit", type=click.IntRange(min=1), default=LIST_LIMIT, show_default=True, help="Updates to show.")
 @common_options
 def updates(context: CommandContext, *, limit: int) -> None:
     """Show which memories supersede or contradict others, each with its confidence; the latest first."""
@@ -147,7 +148,7 @@ def undo(context: CommandContext, *, batch: str | None) -> None:
 
 @click.command(epilog="Exits with 3 when there are none.")
 @click.argument("question", required=False)
-@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Insights to show.")
+@click.option("--limit", type=click.IntRange(min=1), default=LIST_LIMIT, show_default=True, help="Insights to show.")
 @common_options
 def insights(context: CommandContext, *, question: str | None, limit: int) -> None:
     """Show what memories say together, with the memories: newest first, or nearest to a QUESTION."""
@@ -178,7 +179,7 @@ def _print_insight(context: CommandContext, insight: Insight) -> None:
 
 
 @click.command()
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Memories to show.")
+@click.option("--limit", type=click.IntRange(min=1), default=LIST_LIMIT, show_default=True, help="Memories to show.")
 @common_options
 def decayed(context: CommandContext, *, limit: int) -> None:
     """Show decayed memories: little used, and not for months. Nothing is lost."""

@@ -76,13 +76,38 @@ def _print_error(error: Exception, *, as_json: bool) -> None:
     message = str(error)
     if isinstance(error, UnicodeEncodeError):
         message = "a text, name or path is not valid Unicode; decode it with the encoding it was written in"
-    elif not isinstance(error, EcphoraError | OSError):
+    elif isinstance(error, OSError) and not isinstance(error, EcphoraError):
+        message = _describe_os_error(error)
+    elif not isinstance(error, EcphoraError):
         message = f"{type(error).__name__}: {error} (unexpected: please report it, with what --traceback prints)"
     message = message.encode("utf-8", "backslashreplace").decode()
     if as_json:
         click.echo(json.dumps({"error": {"type": type(error).__name__, "message": message}}), err=True)
     else:
         click.echo(f"error: {single_line(message)}", err=True)
+
+
+_OS_MENDS = {
+    errno.ENAMETOOLONG: "the name is too long; give a shorter path",
+    errno.ENOSPC: "no space is left; free some, what was acknowledged is safe",
+    errno.EDQUOT: "your quota of disk space is used up; free some, what was acknowledged is safe",
+    errno.EACCES: "you may not read or write it; check its rights",
+    errno.EPERM: "you may not read or write it; check its rights",
+    errno.EROFS: "the disk is read-only; give a path elsewhere",
+    errno.ENOENT: "there is no such file or folder; check the path",
+    errno.EISDIR: "it is a folder; give a file",
+    errno.ENOTDIR: "a part of the path is no folder; check the path",
+}
+"""What an error of the operating system means, and the mend."""
+_MAX_SHOWN_PATH = 120
+
+
+def _describe_os_error(error: OSError) -> str:
+    """An error of the operating system in words, with its path if there is one."""
+    words = _OS_MENDS.get(error.errno or 0, error.strerror or str(error))
+    path = str(error.filename or "")
+    shown = path if len(path) <= _MAX_SHOWN_PATH else f"{path[:_MAX_SHOWN_PATH]}…"
+    return f"{shown}: {words}" if path else words
 
 
 @dataclass(frozen=True, slots=True)

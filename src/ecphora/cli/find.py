@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import short_ids
+from ..default_limits import LIST_LIMIT
 from ..invisible_chars import single_line
 from ..lookup import Order
 from ..memory import Memory
@@ -26,7 +27,7 @@ from .options import filter_options
     show_default=True,
     help="By event time or recording time; with - the latest first.",
 )
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Memories of a page.")
+@click.option("--limit", type=click.IntRange(min=1), default=LIST_LIMIT, show_default=True, help="Memories of a page.")
 @click.option("--cursor", metavar="CURSOR", help="The page after this one: the cursor of the page before.")
 @common_options
 def find(context: CommandContext, *, where: Filter, order: str, limit: int, cursor: str | None) -> None:

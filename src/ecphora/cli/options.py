@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..default_limits import RECALL_LIMIT
 from .context import CommandFunction, strategy_options
 
 if TYPE_CHECKING:
@@ -84,7 +85,9 @@ def question_options(command: CommandFunction) -> CommandFunction:
     """Add the question argument and the options of a recall."""
     decorators: list[Callable[[CommandFunction], CommandFunction]] = [
         click.argument("question"),
-        click.option("--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Memories to recall."),
+        click.option(
+            "--limit", type=click.IntRange(min=1), default=RECALL_LIMIT, show_default=True, help="Memories to recall."
+        ),
         click.option(
             "--budget", type=click.IntRange(min=1), help="The most tokens of their texts together (estimated)."
         ),

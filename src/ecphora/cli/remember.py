@@ -38,6 +38,21 @@ PROGRESS_MIN_TEXTS = 16
 @click.option("--lines", is_flag=True, help="Read stdin line by line.  [default: by paragraph]")
 @click.option("--whole", is_flag=True, help="Read the whole of stdin as one text.")
 @click.option("--jsonl", is_flag=True, help="Read stdin as JSON Lines: objects with text, id, speaker, happened_at ...")
+@click.option(
+    "--field",
+    "field_names",
+    multiple=True,
+    metavar="NAME=FIELD",
+    callback=parse_key_values,
+    help="With --jsonl: the objects call the FIELD of a memory NAME, as in message=text; may be repeated.",
+)
+@click.option(
+    "--other-fields",
+    type=click.Choice(["error", "skip", "metadata"]),
+    default="error",
+    show_default=True,
+    help="With --jsonl: what becomes of fields that a memory does not have.",
+)
 @click.option("--id", "id_", metavar="ID", help="An id of your own for the memory.")
 @click.option("--speaker", metavar="NAME", help="Who said it.")
 @click.option("--session", metavar="NAME", help="The conversation or file it belongs to.")
@@ -73,6 +88,8 @@ def remember(
     lines: bool,
     whole: bool,
     jsonl: bool,
+    field_names: dict[str, Any],
+    other_fields: str,
     id_: str | None,
     happened_at: str | None,
     metadata: dict[str, Any],
@@ -98,6 +115,9 @@ def remember(
         **text_fields,
     }
     fields = {key: value for key, value in fields.items() if value}
+    field_options = remember_input.FieldOptions(field_names, other_fields)
+    if not jsonl and field_options != remember_input.FieldOptions({}):
+        raise click.UsageError("--field and --other-fields say how --jsonl is read; add --jsonl")
     forms = [form for form, on in (("lines", lines), ("whole", whole), ("jsonl", jsonl)) if on]
     if files or recursive:
         if texts or literal or forms or not files:
@@ -108,7 +128,7 @@ def remember(
             raise click.UsageError(f"--{forms[0]} says how stdin is read; leave out TEXT")
         episodes = remember_input.episodes_from_arguments(texts, literal, fields)
     else:
-        episodes = remember_input.episodes_from_stdin(forms, fields, is_explicit=bool(texts))
+        episodes = remember_input.episodes_from_stdin(forms, fields, field_options, is_explicit=bool(texts))
     if id_ is not None and len(episodes) > 1:
         raise InvalidInput(f"one id, {id_!r}, for {len(episodes)} texts; give ids with --jsonl")
     bar = progress_bar(

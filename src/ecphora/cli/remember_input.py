@@ -1,7 +1,9 @@
 """Turns the input of ``ecphora remember`` into episodes: arguments, files, or stdin."""
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,13 @@ STDIN_SPLITTERS: Mapping[str, Callable[[str], Iterable[str]]] = {
     "whole": lambda text: [text],
 }
 """How a text from stdin is split; the first is the default."""
+EPISODE_FIELDS = tuple(Episode.__dataclass_fields__)
+_CHAT_LINE = re.compile(
+    r"^\W{0,2}\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? +(?:at +)?\d{1,2}[:.]\d{2}[^\n]{0,12}?(?: - |\] ?|: )[^:\n]{1,40}: \S",
+    re.MULTILINE,
+)
+"""A line of a chat as messengers export it: a date, a time, a name and a text."""
+_MIN_CHAT_LINES = 3
 
 
 def episodes_from_arguments(texts: Sequence[str], literal: Sequence[str], fields: Mapping[str, Any]) -> list[Episode]:
@@ -54,12 +63,57 @@ def episodes_from_files(
             f"not read, links or files of other kinds: {files.skipped_count:,}; "
             f"--file reads {text_files.READABLE_FILES}"
         )
+    for episode in found:
+        if len(_CHAT_LINE.findall(episode.text)) >= _MIN_CHAT_LINES:
+            context.note(
+                f"{episode.title} looks like an exported chat, and becomes one memory with the time of its file; to "
+                "keep who said what and when, make it JSON Lines of text, speaker and happened_at for --jsonl"
+            )
     if len(found) < len(episodes):
         context.note(f"not read, empty files: {len(episodes) - len(found):,}")
     return found
 
 
-def episodes_from_stdin(forms: Sequence[str], fields: Mapping[str, Any], *, is_explicit: bool) -> list[Episode]:
+@dataclass(frozen=True, slots=True)
+class FieldOptions:
+    """How the fields of JSON Lines become those of an episode.
+
+    ``names`` has the episode's field for each other name; ``others`` says what becomes of the rest: ``error``,
+    ``skip`` or ``metadata``.
+    """
+
+    names: Mapping[str, str]
+    others: str = "error"
+
+    def __post_init__(self) -> None:
+        """Raise ``InvalidInput`` for a field that an episode does not have."""
+        if unknown := sorted(map(str, set(self.names.values()) - set(EPISODE_FIELDS))):
+            raise InvalidInput(f"--field names {', '.join(unknown)}; a memory has {', '.join(EPISODE_FIELDS)}")
+
+    def apply(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of an episode; raises ``InvalidRecord`` for a name that is unknown, or there twice."""
+        known, others = dict[str, Any](), dict[str, Any]()
+        for name, value in record.items():
+            field = self.names.get(name, name)
+            if field not in EPISODE_FIELDS:
+                others[name] = value
+            elif field in known:
+                raise InvalidRecord(f"{name!r} and another field both are the {field}; leave one out")
+            else:
+                known[field] = value
+        if others and self.others == "error":
+            raise InvalidRecord(
+                f"there is no field {', '.join(sorted(map(repr, others)))}; there are {', '.join(EPISODE_FIELDS)}; "
+                "name it with --field, or give --other-fields skip or metadata"
+            )
+        if others and self.others == "metadata":
+            known["metadata"] = {**others, **(known.get("metadata") or {})}
+        return known
+
+
+def episodes_from_stdin(
+    forms: Sequence[str], fields: Mapping[str, Any], field_options: FieldOptions, *, is_explicit: bool
+) -> list[Episode]:
     """Stdin as episodes, read as the only option in ``forms`` says; ``is_explicit`` if an argument asks for stdin."""
     if len(forms) > 1:
         raise click.UsageError("--lines, --whole and --jsonl say how stdin is read; give one of them")
@@ -69,7 +123,7 @@ def episodes_from_stdin(forms: Sequence[str], fields: Mapping[str, Any], *, is_e
         )
     text, form = read_stdin(), next(iter(forms), "paragraphs")
     if form == "jsonl":
-        return _episodes_from_jsonl(text.split("\n"), fields)
+        return _episodes_from_jsonl(text.split("\n"), fields, field_options)
     found = [part for part in STDIN_SPLITTERS[form](text) if part.strip()]
     if not found:
         raise InvalidText("stdin holds no text")
@@ -83,18 +137,14 @@ def _names_file(text: str) -> bool:
         return False
 
 
-def _episodes_from_jsonl(lines: Iterable[str], fields: Mapping[str, Any]) -> list[Episode]:
+def _episodes_from_jsonl(lines: Iterable[str], fields: Mapping[str, Any], field_options: FieldOptions) -> list[Episode]:
     """JSON Lines as episodes, each line checked so that errors name it; missing fields come from the options."""
     episodes = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            record = parse_object(line)
-            unknown = record.keys() - set(Episode.__dataclass_fields__)
-            if unknown:
-                known = ", ".join(Episode.__dataclass_fields__)
-                raise InvalidRecord(f"there is no field {', '.join(sorted(map(repr, unknown)))}; there are {known}")
+            record = field_options.apply(parse_object(line))
             if isinstance(record.get("media"), list):
                 record["media"] = tuple(from_json(Media, one) for one in record["media"])
             episode = Episode(**{**fields, "text": None, **record})

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..async_calls import AsyncMethods, Threads
+from ..pickling import OpenInEachProcess
 from ..reprs import call_repr
 from ..validate import check_name
 from .remote_memory import RemoteMemory, missing_name
@@ -68,7 +69,7 @@ class _LoopThreads(Threads[RemoteMemory]):
         await self._transport.aclose()
 
 
-class AsyncRemoteMemory(AsyncMethods[RemoteMemory]):
+class AsyncRemoteMemory(AsyncMethods[RemoteMemory], OpenInEachProcess):
     """A memory behind a server for asyncio, made by :func:`connect_async`: a :class:`RemoteMemory` with coroutines.
 
     It belongs to the event loop of its first call. Iterables, files and ``progress`` that you pass are used in a

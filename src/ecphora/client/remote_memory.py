@@ -16,6 +16,7 @@ from ..consolidation_run import ConsolidationResult
 from ..errors import EcphoraError, ServerError, ServerUnavailable
 from ..memory import Memory
 from ..model import Backup, RememberResult, TransferResult
+from ..pickling import OpenInEachProcess
 from ..ports import Progress
 from ..recall_events import CandidatesFound, HitsRanked, RecallEnd, RecallEvent
 from ..reprs import call_repr
@@ -174,7 +175,7 @@ class RemoteMaintenance(_RemoteCalls):
     unarchive = _remote(Maintenance.unarchive)
 
 
-class RemoteMemory(_RemoteCalls):
+class RemoteMemory(_RemoteCalls, OpenInEachProcess):
     """A memory behind a server, made by :func:`connect`: the methods, results and errors of ``Memory``.
 
     ``facts``, ``entities`` and ``maintenance`` are its views. A language model is the server's: ``llm`` is not sent.

@@ -115,7 +115,7 @@ _ASKED = any_of(
 _ASKED_CJK = lazy_pattern(r"周末|週末|出差|旅游|旅遊|旅行|出張|泊ま|滞在|现在在|現在在|どこにい")
 
 
-def tells_stay(text: str) -> bool:
+def is_stay(text: str) -> bool:
     """Whether a text tells where somebody is for a while, and will then no longer be."""
     if len(text) > MAX_CHARS:
         return False

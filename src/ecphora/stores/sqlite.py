@@ -13,6 +13,7 @@ import apsw
 
 from ..errors import StaleWrite, StoreBusy, StoreClosed, StoreError, StoreReadOnly, StoreReplaced
 from ..model import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
+from ..pickling import OpenInEachProcess
 from ..ports import Progress, StoredSnapshot
 from ..reprs import call_repr
 from ..validate import check_count, check_path
@@ -39,7 +40,7 @@ MAX_NAMED_VECTORS = 10
 _log = logging.getLogger("ecphora")
 
 
-class SQLiteStore:
+class SQLiteStore(OpenInEachProcess):
     """The store of :class:`ecphora.Memory`: one file, created on first use and readable by its owner alone.
 
     ``lock_timeout_ms`` is how long to wait for another process's lock, in milliseconds. A file that is not writable is

@@ -5,6 +5,8 @@
 
 import json
 import shlex
+import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -204,11 +206,18 @@ def _print_summary(console: Console, results: Sequence[QuestionResult], kept_pat
         )
     )
     console.print()
+    command = shlex.quote(_command())
     if kept_path is not None:
         name = shlex.quote(str(kept_path))
-        console.print(f"Ask it yourself:   ecphora recall --db {name} --explain 'Who plays bass?'", soft_wrap=True)
-    console.print("Now your own:      ecphora remember --db my.db 'I gave the spare key to Jo.'", soft_wrap=True)
-    console.print("                   ecphora recall --db my.db 'Who has my key?'", soft_wrap=True)
+        console.print(f"Ask it yourself:   {command} recall --db {name} --explain 'Who plays bass?'", soft_wrap=True)
+    console.print(f"Now your own:      {command} remember --db my.db 'I gave the spare key to Jo.'", soft_wrap=True)
+    console.print(f"                   {command} recall --db my.db 'Who has my key?'", soft_wrap=True)
+
+
+def _command() -> str:
+    """How a shell finds this program: by name if it is on the path, else by the path it was started with."""
+    started = sys.argv[0]
+    return "ecphora" if shutil.which("ecphora") or Path(started).stem != "ecphora" else started
 
 
 def _results_to_dict(results: Sequence[QuestionResult], seconds: float, kept_path: Path | None) -> Mapping[str, Any]:

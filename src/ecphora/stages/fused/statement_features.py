@@ -8,7 +8,7 @@ from ...language.argument_roles import role_agreement
 from ...language.factuality import asks_for_facts, factuality
 from ...language.roles import Role, has_first_person
 from ...language.statement_subject import name_coverage, subject_agreement
-from ...language.stays import asks_for_stay, tells_stay
+from ...language.stays import asks_for_stay, is_stay
 from ...model import Mask, Query, Rows, Scores
 from ...ports import Passage
 from .feature_matrix import Genre
@@ -62,7 +62,7 @@ def stay_mask(query: Query, passages: Sequence[Passage]) -> Mask:
     """Which candidates tell where somebody is for a while; none if a question may ask for that."""
     if asks_for_stay(query.text):
         return np.zeros(len(passages), np.bool_)
-    return np.array([tells_stay(one.text) for one in passages], np.bool_)
+    return np.array([is_stay(one.text) for one in passages], np.bool_)
 
 
 def may_answer(features: Mapping[str, Scores]) -> Mask:
