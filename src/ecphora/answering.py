@@ -19,6 +19,8 @@ from .text_format import iso_minute
 
 NO_ANSWER = "The memory does not hold this."
 """The text of an answer if the memory does not hold one."""
+PERHAPS = "Perhaps: "
+"""Precedes a memory that is quoted on weak evidence."""
 NO_USAGE = LLMUsage()
 """The usage of an answer without a model."""
 
@@ -42,6 +44,11 @@ class Answer(ShortRepr):
     is_extractive: bool = False
     error: str | None = None
     exchange_id: NodeId | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether a model answered, or a memory is quoted on strong evidence."""
+        return self.is_answered and (not self.is_extractive or self.evidence == Evidence.STRONG)
 
     @property
     def is_recordable(self) -> bool:
@@ -108,8 +115,9 @@ def reply(
 def extractive_answer(recollection: Recollection) -> Answer:
     """An answer without a model: the text of the best memory, with its speaker and date.
 
-    A memory that is not a question is preferred. If the best memory is superseded and its successor is among the hits,
-    the successor is quoted.
+    It is quoted as it is on strong evidence, after "Perhaps" on weak evidence, and not at all on none. A memory that is
+    not a question is preferred. If the best memory is superseded and its successor is among the hits, the successor is
+    quoted.
     """
     memories = [hit for hit in recollection if not hit.is_exchange]
     if recollection.evidence == Evidence.NONE or not memories:
@@ -120,7 +128,8 @@ def extractive_answer(recollection: Recollection) -> Answer:
     attribution = ", ".join(filter(None, (best.node.speaker, iso_minute(best.node.happened_at))))
     end = best.node.valid_to if best.validity is None else best.validity.valid_to
     until = "" if end is None else f", held until {iso_minute(end)}"
-    text = f"“{best.text}” ({attribution}{until})"
+    perhaps = "" if recollection.evidence == Evidence.STRONG else PERHAPS
+    text = f"{perhaps}“{best.text}” ({attribution}{until})"
     return Answer(text, (best.id,), is_answered=True, evidence=recollection.evidence, is_extractive=True)
 
 

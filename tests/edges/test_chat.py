@@ -69,6 +69,14 @@ def test_ask_without_a_model_quotes_and_notes_it() -> None:
 
 @pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
+def test_ask_quotes_weak_evidence_with_a_perhaps_and_exits_with_4() -> None:
+    result = ecphora("ask", "Where did Ana move in Porto?", "--evidence-bands", "0.99,0.01")
+    assert result.exit_code == 4
+    assert result.stdout.startswith("Perhaps: “Ana moved to Porto.”")
+
+
+@pytest.mark.medium
+@pytest.mark.usefixtures("two_memories")
 def test_ask_answers_with_a_model_and_cites(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeChatServer(model_reply("In Porto.", "a")) as server:
         use_model(server, monkeypatch)

@@ -174,6 +174,23 @@ def test_extractive_answer_quotes_the_best_memory() -> None:
     assert extractive_answer(recollection([])).text == NO_ANSWER
 
 
+@pytest.mark.parametrize(
+    ("evidence", "beginning", "is_answered", "is_sure"),
+    [
+        (Evidence.STRONG, "“I have a flat", True, True),
+        (Evidence.WEAK, "Perhaps: “I have a flat", True, False),
+        (Evidence.NONE, NO_ANSWER, False, False),
+    ],
+)
+def test_extractive_answer_says_how_sure_it_is(
+    evidence: Evidence, beginning: str, *, is_answered: bool, is_sure: bool
+) -> None:
+    found = extractive_answer(recollection(evidence=evidence))
+    assert found.text.startswith(beginning)
+    assert (found.is_answered, found.is_sure) == (is_answered, is_sure)
+    assert answer(recollection(evidence=Evidence.WEAK), llm_reply("Ghent", "b")).is_sure, "a model has read it"
+
+
 def test_extractive_answer_prefers_the_superseding_memory() -> None:
     old = replace(HITS[1], validity=Validity(is_valid=False, valid_to=NOON, superseded_by=("b",)))
     assert extractive_answer(recollection([old, HITS[2], HITS[0]])).cited_ids == ("b",)

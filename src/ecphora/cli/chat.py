@@ -22,7 +22,7 @@ from ..ports import Prompt
 from ..recollection import DEFAULT_BUDGET, Recollection
 from ..text_format import count_noun
 from . import render, serialize
-from .context import EXIT_NOT_FOUND, CommandContext, common_options, evidence_option, strategy_options
+from .context import EXIT_NOT_FOUND, EXIT_UNSURE, CommandContext, common_options, evidence_option, strategy_options
 from .options import include_option, question_options
 
 ASSISTANT = Role.ASSISTANT.value
@@ -45,7 +45,9 @@ _llm_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
 # ---- one question
 
 
-@click.command(epilog="Exits with 3 when the memory does not hold the answer.")
+@click.command(
+    epilog="Exits with 3 when the memory does not hold the answer, with 4 when it quotes one that may not answer."
+)
 @question_options
 @include_option
 @evidence_option
@@ -67,7 +69,8 @@ def ask(
 ) -> None:
     """Answer a question from the memories, and cite them.
 
-    The memories that fit into --budget are shown to a language model; without one, the best memory is quoted.
+    The memories that fit into --budget are shown to a language model; without one, the best memory is quoted:
+    as it is on strong evidence, after "Perhaps" on weak evidence.
     """
     llm_client = None if show_prompt else _make_llm_client(context, llm)
     with context.open_memory(needs_embedder=True) as memory:
@@ -82,15 +85,14 @@ def ask(
         )
         budget = budget or DEFAULT_BUDGET
         if show_prompt:
-            has_answer = _print_prompt(context, answering.build_prompt(found, budget))
+            exit_code = 0 if _print_prompt(context, answering.build_prompt(found, budget)) else EXIT_NOT_FOUND
         else:
             answer = answering.answer(found, llm_client, budget=budget)
             if record:
                 answer = _record(memory, found, answer, llm_client)
             _print_answer(context, found, answer, llm_client, short_ids.abbreviate(answer.cited_ids, memory.graph()))
-            has_answer = answer.is_answered
-    if not has_answer:
-        click.get_current_context().exit(EXIT_NOT_FOUND)
+            exit_code = 0 if answer.is_sure else EXIT_UNSURE if answer.is_answered else EXIT_NOT_FOUND
+    click.get_current_context().exit(exit_code)
 
 
 def _record(

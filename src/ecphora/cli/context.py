@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # importing these takes a third of a second, too long for --h
 
 EXIT_NOT_FOUND = 3
 """Exit code: the memory does not hold what was asked for."""
+EXIT_UNSURE = 4
+"""Exit code: what was quoted may not answer the question."""
 EXIT_INTERRUPTED = 130
 FUTURE_REVISION = 2**62
 """A revision that no scope reaches: reading the changes since it returns only the scope's revision and embedder."""
