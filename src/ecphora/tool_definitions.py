@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -115,9 +115,10 @@ class FunctionTool:
     def check_arguments(self, arguments: object) -> dict[str, Any]:
         """Every argument by its name, None if it was not given; raises ``InvalidInput``.
 
-        ``arguments`` is a mapping, or the text of a JSON object.
+        ``arguments`` is a mapping, or the text of a JSON object; :func:`read_json_texts` says which texts in it are
+        read as JSON.
         """
-        given = parse_arguments(arguments)
+        given = read_json_texts(parse_arguments(arguments), self.schema())
         names = [one.name for one in self.parameters]
         if unknown := [name for name in given if name not in names]:
             raise InvalidInput(
@@ -139,3 +140,46 @@ def parse_arguments(arguments: object) -> Mapping[str, object]:
     if not isinstance(found, Mapping):
         raise InvalidInput(f"the arguments are {show(found)}; give a JSON object")
     return found
+
+
+def read_json_texts(value: Any, schema: JsonSchema) -> Any:
+    """The value with each text that stands for JSON read, where a schema asks for another type than a text.
+
+    Some hosts send ``"[1, 2]"`` for a list and ``"3"`` for a number. A text is read if the schema allows no string and
+    the text is JSON of a type that it allows; any other stays as it is, for the check of the arguments to refuse.
+    """
+    types = schema.get("type", "string")
+    types = {types} if isinstance(types, str) else set(types)
+    if isinstance(value, str) and "string" not in types:
+        value = _parse_json_of(types, value)
+    if isinstance(value, Mapping):
+        known = schema.get("properties", {})
+        return {key: read_json_texts(item, known[key]) if key in known else item for key, item in value.items()}
+    if isinstance(value, list) and "items" in schema:
+        return [read_json_texts(item, schema["items"]) for item in value]
+    return value
+
+
+def _parse_json_of(types: Collection[str], text: str) -> Any:
+    """A text parsed as JSON if that gives a value of one of the types, else the text itself."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if any(_has_json_type(found, name) for name in types) else text
+
+
+def _has_json_type(value: object, name: str) -> bool:
+    """Whether a JSON value has a type of JSON Schema, where 3.0 is an integer and no boolean is a number."""
+    match name:
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+        case "boolean":
+            return isinstance(value, bool)
+        case "number":
+            return type(value) is int or (isinstance(value, float) and math.isfinite(value))
+        case "integer":
+            return type(value) is int or (isinstance(value, float) and value.is_integer())
+    return False

@@ -317,7 +317,7 @@ def test_tools_of_an_asynchronous_memory_are_the_same(tmp_path: Path) -> None:
         ("recall", {}, "question is missing; give a string"),
         ("recall", {"question": 3}, "question is 3; give a string"),
         ("recall", {"question": ""}, "the text is empty"),
-        ("recall", {"question": "x", "limit": "3"}, "limit is '3'; give a whole number"),
+        ("recall", {"question": "x", "limit": "three"}, "limit is 'three'; give a whole number"),
         ("recall", {"question": "x", "limit": True}, "limit is True; give a whole number"),
         ("recall", {"question": "x", "limit": 0}, "limit is 0; give a whole number of at least 1"),
         ("recall", {"question": "x", "after": "May"}, "after: 'May' is not a date"),

@@ -1,5 +1,6 @@
 """The arguments of the tools: those in the documentation, and what an answer and an update are stored with."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +10,11 @@ import pytest
 
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
+from ecphora.memory_tools import TOOLS
 from ecphora.model import Episode
+from ecphora.server.reference_profile import ReferenceProfile
 from ecphora.testing import FakeClock
+from ecphora.tool_definitions import FunctionTool, read_json_texts
 
 ANA = Episode("Ana moved to Porto.", id="home", speaker="Ana", happened_at="2026-05-03")
 
@@ -46,3 +50,44 @@ def test_update_goes_back_to_an_earlier_text(memory: Memory) -> None:
     assert "which supersedes" in tools.call("update", arguments)
     assert tools.call("update", arguments).startswith("Nothing changed: ")
     assert len(memory) == 3
+
+
+VALUES: dict[str, object] = {"strings": ["[1]", "3", "true"], "integer": 3, "boolean": False, "string": '["a"]'}
+"""A value of each type of an argument; texts that look like JSON where a text is asked for."""
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_arguments_are_taken_as_the_json_text_that_stands_for_them(tool: FunctionTool) -> None:
+    given = {one.name: one.choices[0] if one.choices else VALUES[one.type] for one in tool.parameters}
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
+    assert tool.check_arguments(texts) == tool.check_arguments(given) == given
+    assert tool.check_arguments(json.dumps(texts)) == given
+
+
+@pytest.mark.parametrize("texts", ['"Ana"', "Ana", "[", "{}", "3", "null", "[" * 100_000])
+def test_text_that_is_no_list_stays_refused_where_a_list_is_asked_for(texts: str, memory: Memory) -> None:
+    assert memory.tools().call("remember", {"texts": texts}).startswith("Error: texts is ")
+
+
+@pytest.mark.parametrize("limit", ["three", "3.5", "true", "NaN", "1e999", "[3]"])
+def test_text_that_is_no_whole_number_stays_refused_where_one_is_asked_for(limit: str, memory: Memory) -> None:
+    assert memory.tools().call("find", {"limit": limit}).startswith("Error: limit is ")
+
+
+def test_text_is_kept_where_a_schema_allows_a_string_too() -> None:
+    either = {"type": ["string", "array"], "items": {"type": "string"}}
+    assert read_json_texts('["a"]', either) == '["a"]'
+    assert read_json_texts('["1"]', {"type": "array", "items": {"type": "integer"}}) == [1]
+    assert read_json_texts("2.5", {"type": "number"}) == 2.5
+
+
+def test_graph_tools_take_json_texts_at_every_depth(memory: Memory) -> None:
+    graph = ReferenceProfile(memory)
+    entity = {"name": "[1]", "entityType": "person", "observations": '["likes rain", "{}"]'}
+    created = graph.call_tool("create_entities", {"entities": json.dumps([json.dumps(entity)])})
+    expected = {**entity, "observations": ["likes rain", "{}"]}
+    assert created.structured_content == {"entities": [expected]}
+    assert graph.call_tool("open_nodes", {"names": '["[1]"]'}).structured_content == {
+        "entities": [expected],
+        "relations": [],
+    }

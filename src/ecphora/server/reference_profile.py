@@ -14,6 +14,7 @@ from mcp_types import CallToolResult, Resource, ResourceTemplate, TextContent, T
 from ..errors import IdCollision, InvalidInput
 from ..memory import Memory
 from ..reprs import show
+from ..tool_definitions import read_json_texts
 from .knowledge_graph import KnowledgeGraph, entity_from_json, relation_from_json
 from .tokens import ALL_RIGHTS, Right
 
@@ -272,6 +273,7 @@ class ReferenceProfile:
     def call_tool(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
         """Call a tool of the list."""
         tool = self._tools[name]
+        arguments = read_json_texts(arguments, tool.arguments)
         try:
             _check_arguments(arguments, tool.arguments)
             text, content = tool.run(self._graph, arguments)
