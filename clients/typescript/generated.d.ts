@@ -287,23 +287,24 @@ export interface FeedbackRequest {
 }
 
 /**
- * Which memories are eligible; an empty field allows all.
+ * Which memories are eligible; a field that is left out allows all.
  *
- * Several names match any of them; what has one of `not_speakers`, `not_sessions` or `not_sources` is left out,
- * and what has no name is not. `speakers`, `sessions` and `sources` also take a mapping of the operators
- * `$eq`, `$in`, `$ne` and `$nin`, as in `{"$nin": ["tool"]}`: it becomes names in both fields. `after` and
- * `before` bound event time, `recorded_after` and `recorded_before` recording time, half-open; they take what
- * `happened_at` takes and are datetimes from then on, which have an offset if it was given. `metadata` is a
- * mapping of values that must all match, or of operators (`{"age": {"$gte": 3}}`), or a condition of
- * :mod:`ecphora.conditions`. `min_trust` leaves out what has less trust.
+ * Several names match any of them, and an empty list of names matches nothing; what has one of `not_speakers`,
+ * `not_sessions` or `not_sources` is left out, and what has no name is not. `speakers`, `sessions` and
+ * `sources` also take a mapping of the operators `$eq`, `$in`, `$ne` and `$nin`, as in
+ * `{"$nin": ["tool"]}`: it becomes names in both fields. `after` and `before` bound event time,
+ * `recorded_after` and `recorded_before` recording time, half-open; they take what `happened_at` takes and are
+ * datetimes from then on, which have an offset if it was given. `metadata` is a mapping of values that must all
+ * match, or of operators (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.conditions`. `min_trust` leaves
+ * out what has less trust.
  *
  * Raises `InvalidTime` for a bound that is not a time, and `InvalidInput` for an unknown operator or a wrong
  * operand of one; the other fields are checked when the filter is used.
  */
 export interface Filter {
-  speakers?: string | string[] | Record<string, unknown>;
-  sessions?: string | string[] | Record<string, unknown>;
-  sources?: string | string[] | Record<string, unknown>;
+  speakers?: string | string[] | Record<string, unknown> | null;
+  sessions?: string | string[] | Record<string, unknown> | null;
+  sources?: string | string[] | Record<string, unknown> | null;
   /** Texts, numbers, booleans, nulls or lists of these, by name; in a filter, conditions. */
   metadata?: Record<string, unknown>;
   /** The earliest time, inclusive; in find, the cursor of the page before. */
@@ -319,23 +320,24 @@ export interface Filter {
 }
 
 /**
- * Which memories are eligible; an empty field allows all.
+ * Which memories are eligible; a field that is left out allows all.
  *
- * Several names match any of them; what has one of `not_speakers`, `not_sessions` or `not_sources` is left out,
- * and what has no name is not. `speakers`, `sessions` and `sources` also take a mapping of the operators
- * `$eq`, `$in`, `$ne` and `$nin`, as in `{"$nin": ["tool"]}`: it becomes names in both fields. `after` and
- * `before` bound event time, `recorded_after` and `recorded_before` recording time, half-open; they take what
- * `happened_at` takes and are datetimes from then on, which have an offset if it was given. `metadata` is a
- * mapping of values that must all match, or of operators (`{"age": {"$gte": 3}}`), or a condition of
- * :mod:`ecphora.conditions`. `min_trust` leaves out what has less trust.
+ * Several names match any of them, and an empty list of names matches nothing; what has one of `not_speakers`,
+ * `not_sessions` or `not_sources` is left out, and what has no name is not. `speakers`, `sessions` and
+ * `sources` also take a mapping of the operators `$eq`, `$in`, `$ne` and `$nin`, as in
+ * `{"$nin": ["tool"]}`: it becomes names in both fields. `after` and `before` bound event time,
+ * `recorded_after` and `recorded_before` recording time, half-open; they take what `happened_at` takes and are
+ * datetimes from then on, which have an offset if it was given. `metadata` is a mapping of values that must all
+ * match, or of operators (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.conditions`. `min_trust` leaves
+ * out what has less trust.
  *
  * Raises `InvalidTime` for a bound that is not a time, and `InvalidInput` for an unknown operator or a wrong
  * operand of one; the other fields are checked when the filter is used.
  */
 export interface FilterAnswer {
-  speakers: string | string[] | Record<string, unknown>;
-  sessions: string | string[] | Record<string, unknown>;
-  sources: string | string[] | Record<string, unknown>;
+  speakers: string | string[] | Record<string, unknown> | null;
+  sessions: string | string[] | Record<string, unknown> | null;
+  sources: string | string[] | Record<string, unknown> | null;
   metadata: Record<string, unknown>;
   after: string | null;
   before: string | null;

@@ -81,12 +81,14 @@ def mapping_of(condition: Condition) -> dict[str, Any]:
 
 def parse_names(
     field: str, operators: Mapping[str, object], not_names: str | tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return the names that a mapping of operators on a name asks for, and those that it leaves out.
 
-    ``not_names`` are left out too. Raises ``InvalidInput`` for an unknown operator, an operand that is no name or list
-    of names, and for a mapping that no name meets.
+    None asks for no name in particular, an empty tuple is met by no name. ``not_names`` are left out too. Raises
+    ``InvalidInput`` for an empty mapping, an unknown operator, and an operand that is no name or list of names.
     """
+    if not operators:
+        raise InvalidInput(f"{field} is {{}}, which has no operator; leave it out, or give {NAME_OPERATORS}")
     if not isinstance(not_names, str | tuple | list):
         raise InvalidInput(f"not_{field} is {show(not_names)}; give a name or a tuple of names")
     asked_for: list[list[str]] = []
@@ -106,11 +108,9 @@ def parse_names(
         else:
             left_out += names
     wanted = (
-        [one for one in dict.fromkeys(asked_for[0]) if all(one in names for names in asked_for)] if asked_for else []
+        [one for one in dict.fromkeys(asked_for[0]) if all(one in names for names in asked_for)] if asked_for else None
     )
-    if not operators or (asked_for and not wanted):
-        raise InvalidInput(f"{field} is {show(dict(operators))}, which no name meets; leave it out, or give a name")
-    return tuple(wanted), tuple(dict.fromkeys(left_out))
+    return None if wanted is None else tuple(wanted), tuple(dict.fromkeys(left_out))
 
 
 def _parse(value: object, name: str, depth: int) -> Condition:

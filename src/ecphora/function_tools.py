@@ -349,7 +349,7 @@ def _select_tools(names: Iterable[str] | None, *, is_read_only: bool) -> tuple[F
 
 
 def _filter(speaker: str | None, after: str | None, before: str | None) -> Filter:
-    return Filter(speakers=() if speaker is None else (speaker,), after=after, before=before)
+    return Filter(speakers=speaker, after=after, before=before)
 
 
 def _check_limit(limit: int | None, default: int) -> int:

@@ -555,23 +555,24 @@ class ExtractionReport(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Filter(ShortRepr):
-    """Which memories are eligible; an empty field allows all.
+    """Which memories are eligible; a field that is left out allows all.
 
-    Several names match any of them; what has one of ``not_speakers``, ``not_sessions`` or ``not_sources`` is left out,
-    and what has no name is not. ``speakers``, ``sessions`` and ``sources`` also take a mapping of the operators
-    ``$eq``, ``$in``, ``$ne`` and ``$nin``, as in ``{"$nin": ["tool"]}``: it becomes names in both fields. ``after`` and
-    ``before`` bound event time, ``recorded_after`` and ``recorded_before`` recording time, half-open; they take what
-    ``happened_at`` takes and are datetimes from then on, which have an offset if it was given. ``metadata`` is a
-    mapping of values that must all match, or of operators (``{"age": {"$gte": 3}}``), or a condition of
-    :mod:`ecphora.conditions`. ``min_trust`` leaves out what has less trust.
+    Several names match any of them, and an empty list of names matches nothing; what has one of ``not_speakers``,
+    ``not_sessions`` or ``not_sources`` is left out, and what has no name is not. ``speakers``, ``sessions`` and
+    ``sources`` also take a mapping of the operators ``$eq``, ``$in``, ``$ne`` and ``$nin``, as in
+    ``{"$nin": ["tool"]}``: it becomes names in both fields. ``after`` and ``before`` bound event time,
+    ``recorded_after`` and ``recorded_before`` recording time, half-open; they take what ``happened_at`` takes and are
+    datetimes from then on, which have an offset if it was given. ``metadata`` is a mapping of values that must all
+    match, or of operators (``{"age": {"$gte": 3}}``), or a condition of :mod:`ecphora.conditions`. ``min_trust`` leaves
+    out what has less trust.
 
     Raises ``InvalidTime`` for a bound that is not a time, and ``InvalidInput`` for an unknown operator or a wrong
     operand of one; the other fields are checked when the filter is used.
     """
 
-    speakers: str | tuple[str, ...] | Mapping[str, object] = ()
-    sessions: str | tuple[str, ...] | Mapping[str, object] = ()
-    sources: str | tuple[str, ...] | Mapping[str, object] = ()
+    speakers: str | tuple[str, ...] | Mapping[str, object] | None = None
+    sessions: str | tuple[str, ...] | Mapping[str, object] | None = None
+    sources: str | tuple[str, ...] | Mapping[str, object] | None = None
     metadata: Mapping[str, object] | Condition = field(default_factory=dict)
     after: When | None = None
     before: When | None = None

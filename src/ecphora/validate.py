@@ -250,9 +250,9 @@ def check_filter(value: object, zone: tzinfo = UTC) -> Filter:
     if not isinstance(value, Filter):
         raise InvalidInput(f"where is {show(value)}; give a Filter, as in Filter(speakers='Ana')")
     return Filter(
-        _check_names("speakers", value.speakers),
-        _check_names("sessions", value.sessions),
-        _check_names("sources", value.sources),
+        None if value.speakers is None else _check_names("speakers", value.speakers),
+        None if value.sessions is None else _check_names("sessions", value.sessions),
+        None if value.sources is None else _check_names("sources", value.sources),
         value.metadata if isinstance(value.metadata, Condition) else dict(value.metadata),
         check_optional_time("after", value.after, zone),
         check_optional_time("before", value.before, zone),

@@ -306,9 +306,10 @@ def test_error_names_the_value_and_the_remedy(call: Callable[[Any], object], mes
 
 
 @pytest.mark.parametrize("names", [[], (), set(), iter(())], ids=["list", "tuple", "set", "iterator"])
-def test_forget_rejects_an_empty_filter(names: Any, memory: Memory) -> None:
+def test_forget_of_nobody_erases_nothing_and_of_all_but_nobody_is_refused(names: Any, memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="an empty filter would erase the whole scope"):
-        memory.forget(where=Filter(speakers=names))
+        memory.forget(where=Filter(not_speakers=names))
+    assert not memory.forget(where=Filter(speakers=names))
     assert len(memory) == 2
 
 

@@ -40,7 +40,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def public(memory: Memory) -> dict[str, object]:
     """One of every public object."""
-    found = memory.recall("Where does Ana live? " * 40, where=Filter(speakers=(), metadata={}), as_of="2026-12-01")
+    found = memory.recall("Where does Ana live? " * 40, where=Filter(speakers=None, metadata={}), as_of="2026-12-01")
     first = found[0]
     return {
         "memory": memory,

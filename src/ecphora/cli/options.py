@@ -61,7 +61,7 @@ def filter_options(command: CommandFunction) -> CommandFunction:
         parts = [part for part in ({key: {"$eq": value} for key, value in metadata.items()}, conditions) if part]
         matched = {"$and": parts} if parts else {}
         where = Filter(
-            speaker, session, source, matched, after, before, min_trust=min_trust,
+            speaker or None, session or None, source or None, matched, after, before, min_trust=min_trust,
             not_speakers=not_speaker, not_sessions=not_session, not_sources=not_source,
         )  # fmt: skip
         return command(where=where, **arguments)

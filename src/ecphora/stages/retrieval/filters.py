@@ -45,7 +45,7 @@ def _apply_names_and_bounds(mask: Mask, graph: Graph, where: Filter) -> None:
         ("sessions", graph.sessions, where.sessions, where.not_sessions),
         ("sources", graph.sources, where.sources, where.not_sources),
     ):
-        if wanted:
+        if wanted is not None:  # of an empty list, no name is one
             mask &= _has_name(nodes[column], vocabulary, wanted)
         if unwanted:
             mask &= ~_has_name(nodes[column], vocabulary, unwanted)
