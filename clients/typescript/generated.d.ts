@@ -28,6 +28,7 @@ export type AccessKind = "encoded" | "stimulated" | "recalled" | "used";
  * memory does not hold the answer; then `text` says so. `usage` is that of the model, `prompt` what it was sent,
  * None if nothing was sent. `is_extractive` says that the text only quotes a memory, because there is no model or it
  * failed; `error` is why it failed. `exchange_id` is the exchange in which it is recorded, None if it is not.
+ * `notices` are those of the recollection.
  */
 export interface Answer {
   text: string;
@@ -39,6 +40,7 @@ export interface Answer {
   is_extractive: boolean;
   error: string | null;
   exchange_id: string | null;
+  notices: string[];
 }
 
 /** The arguments of `answer`. */
@@ -375,12 +377,13 @@ export interface ForgetRequest {
  *
  * `exchange_ids` are the exchanges that go with a memory which was shown for their response. Insights derived from a
  * memory and questions that it answered are removed with it and not listed; a question that was named by its own id is
- * among `episode_ids`.
+ * among `episode_ids`. `notices` are messages for the user, such as the names in the filter that no memory has.
  */
 export interface ForgetResult {
   episode_ids: string[];
   entity_ids: string[];
   exchange_ids: string[];
+  notices: string[];
 }
 
 /** The arguments of `get`. */
@@ -702,11 +705,13 @@ export type Order = "happened_at" | "-happened_at" | "recorded_at" | "-recorded_
 /**
  * Some memories in an order; `cursor` leads to the page after this one, None if it is the last.
  *
- * A page is iterated like its memories.
+ * A page is iterated like its memories. `notices` are messages for the user, such as the names in the filter that no
+ * memory has.
  */
 export interface Page {
   memories: Node[];
   cursor: string | null;
+  notices: string[];
 }
 
 /**
@@ -860,7 +865,8 @@ export interface RecallRequest {
  *
  * Its length is the number of hits; an index returns a hit, a slice a tuple of hits. `print` and notebooks show it
  * as a table. `engrams`, `insights` and `exchanges` are what came back beside the memories; each is empty unless
- * the recall was asked to include it.
+ * the recall was asked to include it. `notices` are messages for the user, such as the names in the filter that no
+ * memory has.
  */
 export interface Recollection {
   question: string;
@@ -878,6 +884,7 @@ export interface Recollection {
   engrams: EngramHit[];
   insights: InsightHit[];
   exchanges: ExchangeHit[];
+  notices: string[];
   groups: HitGroup[];
 }
 

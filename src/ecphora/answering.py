@@ -4,7 +4,7 @@ The model is asked only if there is evidence, is shown no more than the budget, 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import prompts
 from .language.question import is_question
@@ -33,6 +33,7 @@ class Answer(ShortRepr):
     memory does not hold the answer; then ``text`` says so. ``usage`` is that of the model, ``prompt`` what it was sent,
     None if nothing was sent. ``is_extractive`` says that the text only quotes a memory, because there is no model or it
     failed; ``error`` is why it failed. ``exchange_id`` is the exchange in which it is recorded, None if it is not.
+    ``notices`` are those of the recollection.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Answer(ShortRepr):
     is_extractive: bool = False
     error: str | None = None
     exchange_id: NodeId | None = None
+    notices: tuple[str, ...] = ()
 
     @property
     def is_sure(self) -> bool:
@@ -81,8 +83,10 @@ def answer(recollection: Recollection, llm: LLM | LLMClient | None, *, budget: i
     prompt = build_prompt(recollection, budget)
     client = as_llm_client(llm)
     if prompt is None or client is None:
-        return extractive_answer(recollection)
-    return _generate_answer(recollection, client, prompt, fit_to_budget(recollection, budget))
+        found = extractive_answer(recollection)
+    else:
+        found = _generate_answer(recollection, client, prompt, fit_to_budget(recollection, budget))
+    return replace(found, notices=recollection.notices)
 
 
 def reply(

@@ -230,7 +230,7 @@ class ToolSet:
             log_access=self._log_access,
         )
         if not found.hits:
-            return "Nothing found: no memory belongs to this question."
+            return f"Nothing found: {_reason(found.notices, 'no memory belongs to this question')}."
         hits = found.hits[:UNRELATED_HITS] if found.evidence is Evidence.NONE else found.hits
         if found.evidence is Evidence.NONE:
             head = "Nothing found that answers this (evidence: none). The nearest memories, which may be unrelated."
@@ -277,12 +277,13 @@ class ToolSet:
         graph = self._memory.graph()
         full_ids = [short_ids.resolve_id(id_, graph, allow_names=False) for id_ in ids or ()]
         forget = partial(self._memory.forget, full_ids, where=where if has_filter else None)
-        selected = forget(dry_run=True).episode_ids
+        would_erase = forget(dry_run=True)
+        selected = would_erase.episode_ids
         if selected and (dry_run or (dry_run is None and (has_filter or len(selected) > 1))):
             return self._quote_selection(selected)
         erased = forget(dry_run=False).episode_ids if selected else ()
         if not erased:
-            return "Nothing erased: there is no such memory."
+            return f"Nothing erased: {_reason(would_erase.notices, 'there is no such memory')}."
         return f"Erased {count_memories(len(erased))}: {list_ids(erased, graph)}"
 
     def _quote_selection(self, ids: Sequence[NodeId]) -> str:
@@ -313,7 +314,8 @@ class ToolSet:
         by = "happened_at" if order == "oldest" else "-happened_at"
         page = self._memory.find(where=where, order=by, limit=_check_limit(limit, LIST_LIMIT), after=cursor)
         if not page:
-            return "Nothing found: no memory passes this filter." if cursor is None else "There are no more memories."
+            reason = _reason(page.notices, "no memory passes this filter")
+            return f"Nothing found: {reason}." if cursor is None else "There are no more memories."
         memories = [QuotedMemory(node).preview for node in page]
         head = f"{count_memories(self._memory.count(where=where))} in all, {order or 'newest'} first. {QUOTED}"
         blocks = quote_fitting(head, memories, self._memory.graph(), self._budget)
@@ -350,6 +352,11 @@ def _select_tools(names: Iterable[str] | None, *, is_read_only: bool) -> tuple[F
 
 def _filter(speaker: str | None, after: str | None, before: str | None) -> Filter:
     return Filter(speakers=speaker, after=after, before=before)
+
+
+def _reason(notices: Sequence[str], default: str) -> str:
+    """Why there is nothing: the notices of a result, or a sentence."""
+    return quoting.escape("; ".join(notices)) if notices else default
 
 
 def _check_limit(limit: int | None, default: int) -> int:

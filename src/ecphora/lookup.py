@@ -86,10 +86,11 @@ def find_page(
 ) -> Page:
     """The next memories in an order that pass the filter of a query."""
     rows, seconds = _next_rows(graph, query, order, limit + 1, after)
-    memories = _read_memories(graph, rows[:limit], read_nodes)
+    memories, notices = _read_memories(graph, rows[:limit], read_nodes), filters.notices(graph, query)
     if len(rows) <= limit:
-        return Page(memories)
-    return Page(memories, Cursor(order, float(seconds[limit - 1]), _memory_id(graph, int(rows[limit - 1]))).to_text())
+        return Page(memories, notices=notices)
+    last = Cursor(order, float(seconds[limit - 1]), _memory_id(graph, int(rows[limit - 1])))
+    return Page(memories, last.to_text(), notices)
 
 
 def check_order(value: object) -> Order:

@@ -964,19 +964,19 @@ class Memory(OpenInEachProcess):
             node_ids = [node_id for id_ in wanted for node_id in documents.node_ids_of(graph, id_)]
             if everything:
                 node_ids = ids_of_everything(graph)
+            notices: tuple[str, ...] = ()
             if where is not None:
-                matching = filters.matching(
-                    graph, Query("", self._clock(), where=where), graph.of_kind(Kind.EPISODE, Kind.EXCHANGE)
-                )
+                query, among = Query("", self._clock(), where=where), graph.of_kind(Kind.EPISODE, Kind.EXCHANGE)
+                matching, notices = filters.matching(graph, query, among), filters.notices(graph, query, among)
                 node_ids += [graph.id(row) for row in np.flatnonzero(matching).tolist()]
             nodes = self._store.nodes(self.scope, documents.expand_to_documents(graph, node_ids))
             if not nodes:
-                return ForgetResult((), ())
+                return ForgetResult((), (), notices=notices)
             episodes = tuple(dict.fromkeys(node.document or node.id for node in nodes))
             batch = erase(nodes, graph, partial(self._store.nodes, self.scope))
             exchanges = dependent_ids(graph, batch, Kind.EXCHANGE)
             if dry_run:
-                return ForgetResult(episodes, dependent_ids(graph, batch, Kind.ENTITY), exchanges)
+                return ForgetResult(episodes, dependent_ids(graph, batch, Kind.ENTITY), exchanges, notices)
             if not writer.try_commit(batch):
                 continue
             after = writer.graph()
@@ -984,7 +984,7 @@ class Memory(OpenInEachProcess):
                 graph.id(row) for row in graph.mentioned_entities(graph.rows(node.id for node in nodes)).tolist()
             ]
             orphans = tuple(entity for entity in entity_ids if after.row(entity) is None)
-            return ForgetResult(episodes, orphans, exchanges)
+            return ForgetResult(episodes, orphans, exchanges, notices)
         raise writer.contention_error()
 
     # ---- consolidate

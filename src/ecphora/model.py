@@ -943,11 +943,13 @@ class RememberResult(ShortRepr):
 class Page(ShortRepr):
     """Some memories in an order; ``cursor`` leads to the page after this one, None if it is the last.
 
-    A page is iterated like its memories.
+    A page is iterated like its memories. ``notices`` are messages for the user, such as the names in the filter that no
+    memory has.
     """
 
     memories: tuple[Node, ...]
     cursor: str | None = None
+    notices: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.memories)
@@ -957,7 +959,8 @@ class Page(ShortRepr):
 
     def to_dict(self) -> dict[str, Any]:
         """The page as JSON values."""
-        return {"memories": [memory.to_dict() for memory in self.memories], "cursor": self.cursor}
+        memories = [memory.to_dict() for memory in self.memories]
+        return {"memories": memories, "cursor": self.cursor, "notices": list(self.notices)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -966,12 +969,13 @@ class ForgetResult(ShortRepr):
 
     ``exchange_ids`` are the exchanges that go with a memory which was shown for their response. Insights derived from a
     memory and questions that it answered are removed with it and not listed; a question that was named by its own id is
-    among ``episode_ids``.
+    among ``episode_ids``. ``notices`` are messages for the user, such as the names in the filter that no memory has.
     """
 
     episode_ids: tuple[NodeId, ...]
     entity_ids: tuple[NodeId, ...]
     exchange_ids: tuple[NodeId, ...] = ()
+    notices: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.episode_ids)
@@ -982,6 +986,7 @@ class ForgetResult(ShortRepr):
             "episode_ids": list(self.episode_ids),
             "entity_ids": list(self.entity_ids),
             "exchange_ids": list(self.exchange_ids),
+            "notices": list(self.notices),
         }
 
 

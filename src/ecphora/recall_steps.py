@@ -113,6 +113,7 @@ class RecallSteps:
             included.engrams,
             included.insights,
             included.exchanges,
+            filters.notices(self.graph, self.query),
             groups,
         )
 

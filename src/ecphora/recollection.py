@@ -25,7 +25,8 @@ class Recollection(ShortRepr):
 
     Its length is the number of hits; an index returns a hit, a slice a tuple of hits. ``print`` and notebooks show it
     as a table. ``engrams``, ``insights`` and ``exchanges`` are what came back beside the memories; each is empty unless
-    the recall was asked to include it.
+    the recall was asked to include it. ``notices`` are messages for the user, such as the names in the filter that no
+    memory has.
     """
 
     query: Query
@@ -37,6 +38,7 @@ class Recollection(ShortRepr):
     engrams: tuple[EngramHit, ...] = ()
     insights: tuple[InsightHit, ...] = ()
     exchanges: tuple[ExchangeHit, ...] = ()
+    notices: tuple[str, ...] = ()
     find_groups: Callable[[], tuple[HitGroup, ...]] = field(default=tuple, repr=False, compare=False)
 
     @property
@@ -83,6 +85,7 @@ class Recollection(ShortRepr):
             "engrams": [engram.to_dict() for engram in self.engrams],
             "insights": [insight.to_dict() for insight in self.insights],
             "exchanges": [exchange.to_dict() for exchange in self.exchanges],
+            "notices": list(self.notices),
         }
 
     def to_prompt(self, budget: int = DEFAULT_BUDGET) -> str:

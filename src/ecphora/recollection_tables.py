@@ -21,7 +21,7 @@ Json = Mapping[str, Any]
 
 def text_table(recollection: Json) -> str:
     """Return a recollection as lines: question, evidence and cost, then a line per hit with its reason below it."""
-    lines = [summary(recollection)]
+    lines = [summary(recollection), *recollection["notices"]]
     widest = max((len(_truncate_line(hit["speaker"] or "", SPEAKER_WIDTH)) for hit in recollection["hits"]), default=0)
     for hit in recollection["hits"]:
         speaker = f"  {_truncate_line(hit['speaker'] or '', SPEAKER_WIDTH).ljust(widest)}" if widest else ""
@@ -37,8 +37,9 @@ def html_table(recollection: Json) -> str:
     """Return a recollection as an HTML table; every text is escaped."""
     names = ("", "score", "date", "speaker", "text", "reason", "validity")
     rows = "".join(_html_row(hit) for hit in recollection["hits"])
+    caption = "<br>".join(map(escape, (summary(recollection), *recollection["notices"])))
     return (
-        f"<table><caption>{escape(summary(recollection))}</caption>"
+        f"<table><caption>{caption}</caption>"
         f"<thead><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr></thead><tbody>{rows}</tbody></table>"
     )
 

@@ -53,7 +53,7 @@ def test_find_prints_a_line_for_each_memory() -> None:
 def test_find_without_a_match_exits_with_3() -> None:
     assert found_ids("--speaker", "Zoe", code=3) == []
     result = ecphora("find", "--speaker", "Zoe")
-    assert (result.exit_code, result.stdout, result.stderr) == (3, "", "no memory was found\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (3, "", "no speaker 'Zoe'\nno memory was found\n")
     assert ecphora("find", "--limit", "0").exit_code == 2
     assert ecphora("find", "--order", "newest").exit_code == 2
 

@@ -241,7 +241,7 @@ def test_find_lists_pages_and_counts(tools: ToolSet) -> None:
     assert ids_in(second) == ["home"]
     assert "cursor" not in second
     assert ids_in(tools.call("find", {"order": "oldest"})) == ["home", "rain"]
-    assert tools.call("find", {"speaker": "Cy"}) == "Nothing found: no memory passes this filter."
+    assert tools.call("find", {"speaker": "Cy"}) == "Nothing found: no speaker 'Cy'."
     assert tools.call("find", {"cursor": "x"}).startswith("Error: after is 'x', which is no cursor")
 
 

@@ -153,6 +153,7 @@ def _print_answer(
             id_ = single_line(short_id_by_id[hit.id])
             console.print(Text.assemble((f"  {id_}  ", "bright_black"), render.node_line(hit.node)))
     console.print(Text.assemble("  ", render.band_label(recollection)))
+    context.note_all(answer.notices)
     _note_caveats(context, answer, llm_client)
 
 

@@ -5,7 +5,7 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,6 +152,11 @@ class CommandContext:
         """Write a side note as a line on stderr; nothing in JSON mode."""
         if not self.as_json:
             click.echo(single_line(text), err=True)
+
+    def note_all(self, texts: Iterable[str]) -> None:
+        """Write side notes, each as a line."""
+        for text in texts:
+            self.note(text)
 
     @contextmanager
     def open_memory(self, *, create: bool = False, needs_embedder: bool = False) -> Iterator["Memory"]:

@@ -40,6 +40,7 @@ def find(context: CommandContext, *, where: Filter, order: str, limit: int, curs
             context.out.print(_memory_table(memory, page.memories))
     if page.cursor is not None:
         context.note(f"for the next page, add --cursor {page.cursor}")
+    context.note_all(page.notices)
     if not page:
         context.note("no memory was found")
         click.get_current_context().exit(EXIT_NOT_FOUND)
@@ -67,11 +68,12 @@ def _memory_table(memory: Memory, nodes: Sequence[Node]) -> Table:
 def count(context: CommandContext, *, where: Filter) -> None:
     """Count the memories that the options select, or all of the scope; a long text is one memory."""
     with context.open_memory() as memory:
-        found = memory.count(where=where)
+        found, notices = memory.count(where=where), memory.find(where=where, limit=1).notices
     if context.as_json:
         context.write_json({"count": found})
     else:
         context.print_line(f"{found:,}")
+    context.note_all(notices)
 
 
 @click.command(epilog="Exits with 3 when an id is unknown; the others are shown anyway.")

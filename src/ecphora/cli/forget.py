@@ -35,15 +35,18 @@ def forget(
     with context.open_memory() as memory:
         ids = tuple(short_ids.resolve_id(id_, memory.graph(), allow_names=False) for id_ in ids)
         forgotten_ids: Sequence[str] = ids
+        notices: list[str] = []
         if not ids:
             selected = memory.forget(where=where if has_filter else None, everything=everything, dry_run=True)
             forgotten_ids = selected.episode_ids
+            notices = list(selected.notices)
+            context.note_all(notices)
             if forgotten_ids and not yes and not dry_run:
                 _confirm(context, memory, forgotten_ids)
         result = memory.forget(() if everything else forgotten_ids, everything=everything, dry_run=dry_run)
     missing = [id_ for id_ in ids if id_ not in set(result.episode_ids)]
     if context.as_json:
-        context.write_json({**result.to_dict(), "missing_ids": missing})
+        context.write_json({**result.to_dict(), "notices": notices, "missing_ids": missing})
     else:
         verb = "would erase" if dry_run else "erased"
         memories = count_noun(len(result.episode_ids), "memory", "memories")

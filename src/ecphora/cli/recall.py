@@ -58,6 +58,7 @@ def recall(
             render.print_recollection(console, found, explain=explain, label_node=render.node_labeler(memory), ids=ids)
             if not found.hits:
                 console.print("  nothing came back", style="bright_black")
+            context.note_all(found.notices)
             render.print_inclusions(console, found)
             if record_response is not None:
                 context.note(f"recorded as {exchange}" if exchange else "not recorded: this was forgotten before")

@@ -24,6 +24,7 @@ def answer_to_dict(recollection: "Recollection", answer: "Answer", llm_client: "
         "llm": None if llm_client is None else llm_client.name,
         "usage": asdict(answer.usage),
         "exchange_id": answer.exchange_id,
+        "notices": list(answer.notices),
         "memories": [hit.node.to_dict() for hit in recollection if hit.id in answer.cited_ids],
     }
 

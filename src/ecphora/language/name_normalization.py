@@ -14,7 +14,7 @@ def normalize_name(name: str) -> str:
     Case, accents, punctuation, a leading "the", a possessive and a trailing parenthesis are removed; initials are
     joined. A rank is removed if two words follow it: "King Olaf II" is "Olaf II", but "King Olaf" stays.
     """
-    form = name.lower() if name.isascii() else _fold(name)
+    form = name.lower() if name.isascii() else fold_name(name)
     words = form.split()
     if not all(map(str.isalnum, words)):
         words = _SEPARATORS.sub(" ", _POSSESSIVE.sub("", _strip_parenthetical(form))).split()
@@ -55,10 +55,13 @@ def _strip_parenthetical(form: str) -> str:
     return form[:end] if _LETTER.search(form, 0, end) else form
 
 
-def _fold(name: str) -> str:
-    """Compatibility form, no case, no accents; twice, since removing an accent may enable another change."""
+def fold_name(name: str) -> str:
+    """The form in which spellings of a name compare: compatibility form, no case, no accents.
+
+    Only the accents of Latin, Greek and Cyrillic are removed: other combining marks distinguish names.
+    """
     form = stream_safe(name)
-    for _ in range(2):
+    for _ in range(2):  # removing an accent may enable another change
         plain = _ACCENT.sub("", unicodedata.normalize("NFKD", form).casefold()).translate(_LETTER_FOLDING)
         form = unicodedata.normalize("NFKC", plain)
     return form

@@ -1,14 +1,15 @@
 """The rows that a query may return, by node kind, filters and time."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 
-from ...columns import Values, Vocabulary
 from ...graph import Graph, epoch_seconds
 from ...model import Filter, Mask, Query
 from . import metadata_columns, validity
+from .filter_names import FIELDS, find_codes, unknown_name_notices
 
 MAX_READ_ROWS = 256
 """The number of rows up to which metadata is read row by row, so that no column is made for a few."""
@@ -37,18 +38,24 @@ def matching(graph: Graph, query: Query, among: Mask) -> Mask:
     return mask
 
 
+def notices(graph: Graph, query: Query, among: Mask | None = None) -> tuple[str, ...]:
+    """What to tell about a query's filter: the names that no memory has by the times of the query."""
+    where = query.where
+    if not any(getattr(where, field) for field in FIELDS):
+        return ()
+    visible = matching(graph, replace(query, where=Filter()), graph.episodes if among is None else among)
+    return unknown_name_notices(graph, where, visible)
+
+
 def _apply_names_and_bounds(mask: Mask, graph: Graph, where: Filter) -> None:
     """Clear the rows whose speaker, session, source, times or trust a filter leaves out."""
     nodes = graph.nodes
-    for column, vocabulary, wanted, unwanted in (
-        ("speakers", graph.speakers, where.speakers, where.not_speakers),
-        ("sessions", graph.sessions, where.sessions, where.not_sessions),
-        ("sources", graph.sources, where.sources, where.not_sources),
-    ):
+    for field in FIELDS:
+        wanted, unwanted = getattr(where, field), getattr(where, f"not_{field}")
         if wanted is not None:  # of an empty list, no name is one
-            mask &= _has_name(nodes[column], vocabulary, wanted)
+            mask &= _has_name(graph, field, wanted)
         if unwanted:
-            mask &= ~_has_name(nodes[column], vocabulary, unwanted)
+            mask &= ~_has_name(graph, field, unwanted)
     for column, start, end in (
         ("happened", where.after, where.before),
         ("recorded", where.recorded_after, where.recorded_before),
@@ -61,13 +68,12 @@ def _apply_names_and_bounds(mask: Mask, graph: Graph, where: Filter) -> None:
         mask &= nodes["trust"] >= np.float32(where.min_trust)
 
 
-def _has_name(codes: Values, vocabulary: Vocabulary, names: str | Iterable[str]) -> Mask:
-    """Whether each of some codes stands for one of some names."""
-    is_wanted = np.zeros(len(vocabulary.names) + 1, np.bool_)  # the last entry stands for no name, -1
-    for name in (names,) if isinstance(names, str) else names:
-        if (code := vocabulary.code(name)) >= 0:
-            is_wanted[code] = True
-    return is_wanted[codes]
+def _has_name(graph: Graph, field: str, names: str | Iterable[str]) -> Mask:
+    """Whether each row has one of some names as its speaker, session or source."""
+    is_wanted = np.zeros(len(getattr(graph, field).names) + 1, np.bool_)  # the last entry stands for no name, -1
+    is_wanted[find_codes(graph, field, names)] = True
+    has_name: Mask = is_wanted[graph.nodes[field]]
+    return has_name
 
 
 def _apply_condition(mask: Mask, graph: Graph, where: Filter) -> None:
