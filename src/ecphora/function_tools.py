@@ -35,6 +35,8 @@ MAX_SOURCES = 10
 """The memories that an answer of the model is taken to be based on."""
 UNRELATED_HITS = 2
 """The memories shown where none answers the question."""
+PART_CHARS = 20_000
+"""Characters of the texts that remember commits together: of a call that is cut off, whole parts are stored."""
 NO_FILTER = Filter()
 
 
@@ -44,7 +46,13 @@ class ToolMemory(Protocol):
     @property
     def is_read_only(self) -> bool: ...
     def remember(
-        self, content: Sequence[str | Episode], *, speaker: str | None, session: str | None, happened_at: When | None
+        self,
+        content: Sequence[str | Episode],
+        *,
+        speaker: str | None,
+        session: str | None,
+        happened_at: When | None,
+        dry_run: bool,
     ) -> RememberResult: ...
     def recall(
         self,
@@ -179,11 +187,18 @@ class ToolSet:
         if media is not None:
             shown = (Media(media, guess_kind(media)),)
             content = [Episode(text, None, speaker, self._session, happened_at, media=shown) for text in texts]
-        result = self._memory.remember(content, speaker=speaker, session=self._session, happened_at=happened_at)
+        remember = partial(self._memory.remember, speaker=speaker, session=self._session, happened_at=happened_at)
+        parts = _split(content)
+        if len(parts) > 1:  # all are checked before the first is written
+            remember(content, dry_run=True)
+        results = [remember(part, dry_run=False) for part in parts]
+        created = list(dict.fromkeys(id_ for result in results for id_ in result.created))
+        existing = list(dict.fromkeys(id_ for result in results for id_ in result.existing if id_ not in created))
+        blocked = list(dict.fromkeys(id_ for result in results for id_ in result.blocked))
         groups = (
-            ("Remembered", result.created),
-            ("Stored already", result.existing),
-            ("Not stored, because it was forgotten on purpose", result.blocked),
+            ("Remembered", created),
+            ("Stored already", existing),
+            ("Not stored, because it was forgotten on purpose", blocked),
         )
         graph = self._memory.graph()
         return "\n".join(f"{label}: {list_ids(ids, graph)}" for label, ids in groups if ids)
@@ -352,6 +367,20 @@ def _select_tools(names: Iterable[str] | None, *, is_read_only: bool) -> tuple[F
 
 def _filter(speaker: str | None, after: str | None, before: str | None) -> Filter:
     return Filter(speakers=speaker, after=after, before=before)
+
+
+def _split(content: Sequence[str | Episode]) -> list[list[str | Episode]]:
+    """The texts in parts of at most ``PART_CHARS`` characters; a longer text is a part of its own."""
+    parts: list[list[str | Episode]] = []
+    size = 0
+    for one in content:
+        chars = len(one if isinstance(one, str) else one.text)
+        if not parts or size + chars > PART_CHARS:
+            parts.append([])
+            size = 0
+        parts[-1].append(one)
+        size += chars
+    return parts
 
 
 def _reason(notices: Sequence[str], default: str) -> str:

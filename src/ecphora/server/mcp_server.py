@@ -6,7 +6,7 @@ of the SDK lends the process another stdout meanwhile.
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, Literal, Protocol, TypeVar
 
 import anyio
@@ -27,6 +27,8 @@ _log = logging.getLogger("ecphora")
 SERVER_NAME = "ecphora"
 MAX_THREADS = 4
 """The calls that run at the same time; others wait."""
+PROGRESS_SECONDS = 2.0
+"""Seconds between two reports of the progress of a call."""
 CRASH = "Error: the call failed unexpectedly; the log of the server says why"
 """The reply to a call that an unexpected error ended."""
 
@@ -124,6 +126,20 @@ class _Requests:
             code = types.INVALID_PARAMS if isinstance(error, InvalidInput) else types.INTERNAL_ERROR
             raise MCPError(code, str(error)) from error
 
+    async def _run_reporting(self, context: RequestContext, call: Callable[[Profile], T]) -> T:
+        """Run a call like :meth:`_run`; meanwhile, tell the client that it goes on, if it asked for progress."""
+        failure: Exception | None = None
+        async with anyio.create_task_group() as reporting:
+            reporting.start_soon(_report_progress, context)
+            try:
+                result = await self._run(context, call)
+            except Exception as error:  # noqa: BLE001  # raised below, since a task group would wrap it
+                failure = error
+            reporting.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+        return result
+
     async def list_tools(
         self, context: RequestContext, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
@@ -144,7 +160,7 @@ class _Requests:
                 return _failure(CRASH), ()
             return result, () if result.is_error else profile.updated_resources(params.name)
 
-        result, updated = await self._run(context, call)
+        result, updated = await self._run_reporting(context, call)
         for uri in updated:
             await self._publish(context, uri)
         return result
@@ -184,6 +200,16 @@ class _Requests:
         await self.events.publish(ResourceUpdated(uri))
         if uri in self._subscriptions:
             await context.session.send_resource_updated(uri)
+
+
+async def _report_progress(context: RequestContext) -> None:
+    """Report the seconds that a call has taken, again and again; nothing is sent to a client that gave no token."""
+    started = anyio.current_time()
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the client is gone
+        while True:
+            await anyio.sleep(PROGRESS_SECONDS)
+            seconds = anyio.current_time() - started
+            await context.session.report_progress(seconds, message=f"working for {seconds:.0f} s")
 
 
 def _failure(text: str) -> types.CallToolResult:

@@ -1,6 +1,7 @@
 """What the MCP server offers by default: the tools of :mod:`ecphora.function_tools`, and memories as resources."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -20,6 +21,10 @@ LISTED_RESOURCES = 20
 NAME_CHARS = 60
 """Characters of a memory's text in the list of resources."""
 MIME_TYPE = "text/plain"
+MAX_RESOURCE_BYTES = 40_000
+"""Bytes of a memory that are read at once; the text names the URI of the next part."""
+START = "?from="
+"""Stands in a URI before the character of the text at which a part begins."""
 INSTRUCTIONS = (
     "Long-term memory across conversations. Recall before you answer what may depend on earlier conversations or on "
     "the user. Remember what the user states that will matter later. If recall says that nothing was found, say that "
@@ -83,22 +88,36 @@ class MemoryProfile:
                 uri_template=f"{URI_PREFIX}{{id}}",
                 name="memory",
                 title="Memory",
-                description="One memory, by its id",
+                description="One memory, by its id; of a long text the first part, which names the next one",
                 mime_type=MIME_TYPE,
             )
         ]
 
     def read_resource(self, uri: str) -> tuple[str, str] | None:
-        """The text of a resource and its MIME type; None if there is none."""
+        """The text of a resource, a part of it if it is long, and its MIME type; None if there is none."""
         if not uri.startswith(URI_PREFIX) or not self._can_read:
             return None
-        node = self._memory.get(unquote(uri.removeprefix(URI_PREFIX)))
-        return None if node is None or node.kind is not Kind.EPISODE else (quoting.render_memory(node), MIME_TYPE)
+        whole, _, start = uri.partition(START)
+        node = self._memory.get(unquote(whole.removeprefix(URI_PREFIX)))
+        if node is None or node.kind is not Kind.EPISODE or not (start or "0").isdecimal():
+            return None
+        first = int(start or 0)
+        return (_render_part(node, whole, first), MIME_TYPE) if first < len(node.text) else None
 
     def updated_resources(self, name: str) -> tuple[str, ...]:
         """The URIs that clients may subscribe to and that a tool changes."""
         del name
         return ()
+
+
+def _render_part(node: Node, uri: str, first: int) -> str:
+    """A memory from a character of its text on, as much of it as may be read at once, and where the rest is."""
+    end = min(len(node.text), first + MAX_RESOURCE_BYTES)
+    while len((shown := quoting.render_memory(replace(node, text=node.text[first:end]))).encode()) > MAX_RESOURCE_BYTES:
+        end = first + (end - first) * 3 // 4
+    rest = "" if end == len(node.text) else f" More: read {uri}{START}{end}"
+    is_whole = first == 0 and not rest
+    return shown if is_whole else f"{shown}\nCharacters {first:,} to {end:,} of {len(node.text):,}.{rest}"
 
 
 def _resource(node: Node) -> Resource:
