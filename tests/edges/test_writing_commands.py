@@ -53,18 +53,28 @@ def test_remember_reads_stdin_in_four_forms() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"text": "x"}\nnonsense', "line 2: this is not JSON"),
+        ("\nnonsense\n[]", "line 2: this is not JSON"),
         ('{"text": "x", "mood": 1}', "line 1: there is no field 'mood'"),
         ('{"speaker": "Ana"}', "line 1: a text must be a str"),
         ('{"text": "x", "happened_at": "soon"}', "line 1: 'soon' is not a date"),
         ('{"text": "\\ud800"}', "line 1: the text holds a lone surrogate"),
     ],
 )
-def test_remember_jsonl_names_a_bad_line_and_writes_nothing(line: str, message: str) -> None:
+def test_remember_jsonl_without_a_good_line_names_the_first_and_writes_nothing(line: str, message: str) -> None:
     result = ecphora("remember", "--jsonl", stdin=line)
     assert result.exit_code == 1
     assert result.stderr.startswith(f"error: {message}")
     assert not Path("ecphora.db").exists()
+
+
+def test_remember_jsonl_skips_bad_lines_and_names_them() -> None:
+    lines = '{"text": "Ana sails."}\nnonsense\n{"text": "x", "mood": 1}\n{"text": "Bo sails."}\n'
+    result = ecphora("remember", "--jsonl", stdin=lines)
+    assert (result.exit_code, result.stdout) == (0, "2 remembered\n")
+    assert result.stderr.startswith("skipped 2 lines that cannot be used: line 2: this is not JSON")
+    assert "; line 3: there is no field 'mood'" in result.stderr
+    again = answer("remember", "--jsonl", stdin=lines)
+    assert (again["created"], again["skipped_lines"], len(again["notices"])) == ([], 2, 1)
 
 
 def test_remember_rejects_stdin_that_is_not_utf8() -> None:
@@ -92,6 +102,7 @@ def test_forget_erases_by_id_and_lists_missing_ids() -> None:
         "episode_ids": ["a"],
         "entity_ids": ["entity:ana", "entity:porto"],
         "exchange_ids": [],
+        "notices": [],
         "missing_ids": ["nobody"],
     }
     assert ecphora("history", "a").exit_code == 3

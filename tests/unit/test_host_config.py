@@ -297,7 +297,12 @@ def test_import_and_export_of_a_reference_file(home: Path, monkeypatch: pytest.M
     options = ("--db", "a.db", "--profile", "reference")
     expected = "imported 1 observations and 0 relations that were not there yet\n"
     assert run(*options, "--import", "memory.jsonl").output == expected
-    assert json.loads(run(*options, "--import", "memory.jsonl", "--json").output) == {"observations": 0, "relations": 0}
+    assert json.loads(run(*options, "--import", "memory.jsonl", "--json").output) == {
+        "observations": 0,
+        "relations": 0,
+        "skipped_lines": 0,
+        "notices": [],
+    }
     assert run(*options, "--export", "-").output == lines
     assert run(*options, "--export", "out.jsonl").exit_code == 0
     assert (home / "out.jsonl").read_text(encoding="utf-8") == lines

@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, InvalidRecord
+from ecphora.interchange.json_lines import MAX_NAMED
 from ecphora.memory import Memory
+from ecphora.server.graph_lines import GraphImport, GraphLines, import_lines, read_lines, write_lines
 from ecphora.server.knowledge_graph import (
     Entity,
     GraphView,
     KnowledgeGraph,
     Relation,
-    import_lines,
     merge_entities,
-    read_lines,
-    write_lines,
 )
 from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ecphora.stages.fused.feature_matrix import Genre
@@ -186,22 +185,37 @@ def test_lines_are_those_of_the_reference_server(graph: KnowledgeGraph) -> None:
         ("[" * 100_000, ""),
     ],
 )
-def test_bad_line_is_named_and_nothing_is_written(
-    line: str, reason: str, graph: KnowledgeGraph, memory: Memory
-) -> None:
+def test_bad_line_is_skipped_and_named(line: str, reason: str, graph: KnowledgeGraph) -> None:
+    good = '{"type": "entity", "name": "Bo", "entityType": "x", "observations": ["sails"]}'
+    added = import_lines(graph, [good, "", line, "also broken"])
+    assert (added.observations, [one.number for one in added.skipped]) == (1, [3, 4])
+    assert added.to_dict()["skipped_lines"] == 2
+    assert added.notices[0].startswith(
+        f"skipped 2 lines that cannot be used: line 3: {added.skipped[0].reason}; line 4"
+    )
+    assert reason in added.skipped[0].reason
+    assert graph.read().entities["Bo"].observations == ("sails",)
+
+
+def test_file_without_a_line_of_a_graph_is_refused(graph: KnowledgeGraph, memory: Memory) -> None:
     count = len(memory)
-    good = '{"type": "entity", "name": "Bo", "entityType": "x", "observations": []}'
-    with pytest.raises(InvalidRecord, match="line 3 is no line of a knowledge graph") as error:
-        import_lines(graph, [good, "", line])
-    assert reason in str(error.value)
+    with pytest.raises(InvalidRecord, match="line 2 is no line of a knowledge graph: Expecting"):
+        import_lines(graph, ["", "Dear diary,", '{"type": "note"}'])
     assert len(memory) == count
+
+
+def test_notice_names_the_first_of_many_skipped_lines(graph: KnowledgeGraph) -> None:
+    (notice,) = import_lines(graph, [*write_lines(graph.read()), *["{"] * 9]).notices
+    assert notice.startswith("skipped 9 lines that cannot be used: line 4: ")
+    assert notice.endswith("; and 4 more")
+    assert notice.count("; line ") == MAX_NAMED - 1
 
 
 def test_import_adds_what_is_missing_and_twice_is_harmless(graph: KnowledgeGraph) -> None:
     entities = [Entity("Ana", "other", ("likes rain", "sails")), Entity("Bo", "person", ("x",))]
     lines = list(write_lines(GraphView({one.name: one for one in entities}, (LIVES, Relation("Bo", "Ana", "knows")))))
-    assert import_lines(graph, lines) == (2, 1)
-    assert import_lines(graph, lines) == (0, 0)
+    assert import_lines(graph, lines) == GraphImport(2, 1)
+    assert import_lines(graph, lines) == GraphImport(0, 0)
     assert graph.read().entities["Ana"] == Entity("Ana", "person", (*ANA.observations, "sails"))
 
 
@@ -223,7 +237,7 @@ GRAPHS = st.builds(
 def test_any_graph_survives_a_round_trip_byte_for_byte(parts: tuple[list[Entity], list[Relation]]) -> None:
     entities, relations = parts
     text = "\n".join(write_lines(GraphView({one.name: one for one in entities}, tuple(relations))))
-    assert read_lines(text.split("\n")) == parts
+    assert read_lines(text.split("\n")) == GraphLines(tuple(entities), tuple(relations))
     with tempfile.TemporaryDirectory() as folder, open_memory(Path(folder) / "m.db") as memory:
         graph = KnowledgeGraph(memory)
         import_lines(graph, text.split("\n"))

@@ -188,24 +188,27 @@ def _install(context: CommandContext, host_name: str, profile: str, *, is_dry_ru
 
 
 def _import_graph(context: CommandContext, path: Path) -> None:
-    from ..server.knowledge_graph import KnowledgeGraph, import_lines  # noqa: PLC0415
+    from ..server.graph_lines import import_lines  # noqa: PLC0415
+    from ..server.knowledge_graph import KnowledgeGraph  # noqa: PLC0415
 
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path} is not UTF-8 at byte {error.start}; convert it first") from error
     with context.open_memory(create=True, needs_embedder=True) as memory:
-        observations, relations = import_lines(KnowledgeGraph(memory), lines)
+        added = import_lines(KnowledgeGraph(memory), lines)
     if context.as_json:
-        context.write_json({"observations": observations, "relations": relations})
+        context.write_json(added.to_dict())
     else:
         context.print_line(
-            f"imported {observations:,} observations and {relations:,} relations that were not there yet"
+            f"imported {added.observations:,} observations and {added.relations:,} relations that were not there yet"
         )
+        context.note_all(added.notices)
 
 
 def _export_graph(context: CommandContext, path: str) -> None:
-    from ..server.knowledge_graph import KnowledgeGraph, write_lines  # noqa: PLC0415
+    from ..server.graph_lines import write_lines  # noqa: PLC0415
+    from ..server.knowledge_graph import KnowledgeGraph  # noqa: PLC0415
 
     with context.open_memory() as memory:
         text = "\n".join(write_lines(KnowledgeGraph(memory).read()))

@@ -1,6 +1,6 @@
 """The command ``remember``: texts from arguments, files or stdin become memories."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +11,7 @@ import click
 
 from .. import short_ids
 from ..errors import InvalidInput
+from ..interchange.json_lines import SkippedLine, skipped_notices
 from ..llms.from_setting import parse_prices
 from ..memory import Memory
 from ..model import ExtractionReport, Media, RememberResult
@@ -119,6 +120,7 @@ def remember(
     if not jsonl and field_options != remember_input.FieldOptions({}):
         raise click.UsageError("--field and --other-fields say how --jsonl is read; add --jsonl")
     forms = [form for form, on in (("lines", lines), ("whole", whole), ("jsonl", jsonl)) if on]
+    skipped: list[SkippedLine] = []
     if files or recursive:
         if texts or literal or forms or not files:
             raise click.UsageError("--file PATH [--recursive] takes no TEXT, --lines, --whole or --jsonl")
@@ -128,7 +130,9 @@ def remember(
             raise click.UsageError(f"--{forms[0]} says how stdin is read; leave out TEXT")
         episodes = remember_input.episodes_from_arguments(texts, literal, fields)
     else:
-        episodes = remember_input.episodes_from_stdin(forms, fields, field_options, is_explicit=bool(texts))
+        episodes, skipped = remember_input.episodes_from_stdin(
+            forms, fields, field_options, is_explicit=bool(texts)
+        )
     if id_ is not None and len(episodes) > 1:
         raise InvalidInput(f"one id, {id_!r}, for {len(episodes)} texts; give ids with --jsonl")
     bar = progress_bar(
@@ -144,7 +148,7 @@ def remember(
                 for episode in episodes
             ]
         result = memory.remember(episodes, restore=restore, dry_run=dry_run, progress=progress)
-    _print_remember_result(context, result, dry_run=dry_run)
+    _print_remember_result(context, result, skipped, dry_run=dry_run)
 
 
 @contextmanager
@@ -161,10 +165,15 @@ def _open_memory(context: CommandContext, *, dry_run: bool) -> Iterator[Memory]:
             yield memory
 
 
-def _print_remember_result(context: CommandContext, result: RememberResult, *, dry_run: bool) -> None:
+def _print_remember_result(
+    context: CommandContext, result: RememberResult, skipped: Sequence[SkippedLine], *, dry_run: bool
+) -> None:
+    notices = skipped_notices(skipped)
     if context.as_json:
-        context.write_json(result.to_dict())
+        extra = {"skipped_lines": len(skipped), "notices": list(notices)} if skipped else {}
+        context.write_json({**result.to_dict(), **extra})
         return
+    context.note_all(notices)
     done = "would remember" if dry_run else "remembered"
     if len(result.ids) == 1:
         word = done if result.created else "exists already" if result.existing else "blocked"

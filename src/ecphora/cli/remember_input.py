@@ -12,6 +12,7 @@ import click
 from .. import documents
 from ..deserialize import from_json
 from ..errors import InvalidInput, InvalidRecord, InvalidText
+from ..interchange.json_lines import SkippedLine
 from ..interchange.records import parse_object
 from ..language.paragraphs import paragraphs
 from ..model import Episode, Media
@@ -113,8 +114,11 @@ class FieldOptions:
 
 def episodes_from_stdin(
     forms: Sequence[str], fields: Mapping[str, Any], field_options: FieldOptions, *, is_explicit: bool
-) -> list[Episode]:
-    """Stdin as episodes, read as the only option in ``forms`` says; ``is_explicit`` if an argument asks for stdin."""
+) -> tuple[list[Episode], list[SkippedLine]]:
+    """Stdin as episodes, read as the only option in ``forms`` says, and the lines of JSON that cannot be used.
+
+    ``is_explicit`` says whether an argument asks for stdin.
+    """
     if len(forms) > 1:
         raise click.UsageError("--lines, --whole and --jsonl say how stdin is read; give one of them")
     if not is_explicit and sys.stdin.isatty():
@@ -127,7 +131,7 @@ def episodes_from_stdin(
     found = [part for part in STDIN_SPLITTERS[form](text) if part.strip()]
     if not found:
         raise InvalidText("stdin holds no text")
-    return [Episode(**{**fields, "text": part}) for part in found]
+    return [Episode(**{**fields, "text": part}) for part in found], []
 
 
 def _names_file(text: str) -> bool:
@@ -137,9 +141,14 @@ def _names_file(text: str) -> bool:
         return False
 
 
-def _episodes_from_jsonl(lines: Iterable[str], fields: Mapping[str, Any], field_options: FieldOptions) -> list[Episode]:
-    """JSON Lines as episodes, each line checked so that errors name it; missing fields come from the options."""
-    episodes = []
+def _episodes_from_jsonl(
+    lines: Iterable[str], fields: Mapping[str, Any], field_options: FieldOptions
+) -> tuple[list[Episode], list[SkippedLine]]:
+    """JSON Lines as episodes, and the lines that are none; missing fields come from the options.
+
+    Raises ``InvalidRecord`` with the number of the first line if no line is an episode.
+    """
+    episodes, skipped = list[Episode](), list[SkippedLine]()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -150,6 +159,9 @@ def _episodes_from_jsonl(lines: Iterable[str], fields: Mapping[str, Any], field_
             episode = Episode(**{**fields, "text": None, **record})
             documents.check_episode(episode, EPOCH)
         except InvalidInput as error:
-            raise InvalidRecord(f"line {number}: {error}") from error
-        episodes.append(episode)
-    return episodes
+            skipped.append(SkippedLine(number, str(error)))
+        else:
+            episodes.append(episode)
+    if skipped and not episodes:
+        raise InvalidRecord(f"line {skipped[0].number}: {skipped[0].reason}")
+    return episodes, skipped

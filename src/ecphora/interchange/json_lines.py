@@ -1,14 +1,36 @@
-"""The lines of an export: items as JSON objects, without the fields that are at their default."""
+"""Lines of JSON: the items of an export as objects, without the fields at their default; lines that are skipped."""
 
 import base64
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
 from typing import Any
 
 from ..invisible_chars import escape_invisible
 from ..model import Access, Edge, MediaVector, Node, ValidityEnd, Vector
+from ..text_format import count_noun
+
+MAX_NAMED = 5
+"""The skipped lines that a notice names."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedLine:
+    """A line of an import that cannot be used: its number, from 1, and why."""
+
+    number: int
+    reason: str
+
+
+def skipped_notices(lines: Collection[SkippedLine]) -> tuple[str, ...]:
+    """What to tell about skipped lines: how many there are, and the first of them; nothing if there are none."""
+    if not lines:
+        return ()
+    first = sorted(lines, key=lambda line: line.number)[:MAX_NAMED]
+    named = "; ".join(f"line {line.number}: {line.reason}" for line in first)
+    more = f"; and {len(lines) - len(first):,} more" if len(lines) > len(first) else ""
+    return (f"skipped {count_noun(len(lines), 'line', 'lines')} that cannot be used: {named}{more}",)
 
 
 def to_line(record: Mapping[str, Any]) -> str:

@@ -5,15 +5,14 @@ are memories too, with a text that can be found. Their source is ``knowledge-gra
 are. The order is the order in which they were stored.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from ..errors import IdCollision, InvalidInput, InvalidRecord
+from ..errors import IdCollision, InvalidInput
 from ..ids import content_id
 from ..memory import Memory
 from ..model import Episode, Evidence, Filter, Node, NodeId
@@ -239,50 +238,7 @@ class KnowledgeGraph:
         return sorted((node for node in page if node.valid_to is None), key=lambda node: node.seq)
 
 
-# ---- JSON Lines
-
-
-def read_lines(lines: Iterable[str]) -> tuple[list[Entity], list[Relation]]:
-    """The entities and relations of the reference server's file; blank lines are left out.
-
-    Raises ``InvalidRecord`` with the number of a line that is neither.
-    """
-    entities, relations = [], []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-            kind = entry["type"]
-            if kind == ENTITY:
-                entities.append(entity_from_json(entry))
-            elif kind == RELATION:
-                relations.append(relation_from_json(entry))
-            else:
-                raise InvalidInput(f"its type is {show(kind)}; an entity or a relation is needed")
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-            raise InvalidRecord(f"line {number} is no line of a knowledge graph: {reason}") from error
-    return merge_entities(entities), relations
-
-
-def write_lines(view: GraphView) -> Iterator[str]:
-    """The lines of the reference server's file, as it writes them."""
-    entries = [{"type": ENTITY, **entity.to_dict()} for entity in view.entities.values()]
-    entries += [{"type": RELATION, **relation.to_dict()} for relation in view.relations]
-    return (json.dumps(entry, ensure_ascii=False, separators=(",", ":")) for entry in entries)
-
-
-def import_lines(graph: KnowledgeGraph, lines: Iterable[str]) -> tuple[int, int]:
-    """Add a file of the reference server to a graph; returns how many observations and relations are new.
-
-    Every line is read before the first is written. An entity that exists gets the observations that it lacks.
-    """
-    entities, relations = read_lines(lines)
-    created = graph.create_entities(entities)
-    added = graph.add_observations([(entity.name, entity.observations) for entity in entities])
-    count = sum(len(entity.observations) for entity in created) + sum(len(contents) for _, contents in added)
-    return count, len(graph.create_relations(relations))
+# ---- JSON values
 
 
 def entity_from_json(value: Mapping[str, Any]) -> Entity:
