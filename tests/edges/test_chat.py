@@ -297,7 +297,10 @@ def test_chat_json_writes_one_object_per_line() -> None:
     assert lines_read[0]["answer"] == "Noted."
     assert lines_read[0]["session"] == "s"
     assert lines_read[1]["cited_ids"] == []
-    assert lines_read[2:4] == [{"episode_ids": [], "entity_ids": [], "exchange_ids": []}, {"error": "/foo"}]
+    assert lines_read[2:4] == [
+        {"episode_ids": [], "entity_ids": [], "exchange_ids": [], "notices": []},
+        {"error": "/foo"},
+    ]
     assert "/forget ID" in lines_read[4]["help"]
     assert result.stderr == ""
 

@@ -207,7 +207,7 @@ def test_recollection_to_dict_is_json() -> None:
     found = json.loads(json.dumps(recollection(NEW, OLD).to_dict()))
     assert list(found) == [
         "question", "strategy", "evidence", "confidence", "milliseconds", "tokens", "hits", "groups", "engrams",
-        "insights", "exchanges",
+        "insights", "exchanges", "notices",
     ]  # fmt: skip
     assert (found["evidence"], found["confidence"], found["milliseconds"], found["tokens"]) == (
         "strong",
