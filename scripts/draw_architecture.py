@@ -65,6 +65,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "exchange",
                 "erasure",
                 "documents",
+                "repeats",
                 "messages",
             ),
             ("weights",),

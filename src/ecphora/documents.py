@@ -15,6 +15,7 @@ from .errors import IdCollision, InvalidInput
 from .graph import Graph, epoch_seconds
 from .ids import NODE_PREFIXES, content_id
 from .language.chunking import split_into_chunks
+from .language.roles import Role
 from .media_checks import check_media
 from .model import Episode, Kind, MediaVector, Node, NodeId
 from .stages.retrieval.trust import has_less_trust
@@ -29,13 +30,18 @@ MARKDOWN_SUFFIXES = (".md", ".markdown")
 
 @dataclass(frozen=True, slots=True)
 class CheckedEpisode:
-    """An episode that can be written. ``chunks`` are its nodes, one unless the text is long."""
+    """An episode that can be written.
+
+    ``chunks`` are its nodes, one unless the text is long. ``is_repeatable`` says that the same content may be said
+    again, and that the id is that of its first occurrence (see :mod:`ecphora.repeats`).
+    """
 
     id: NodeId
     chunks: tuple[Node, ...]
     supersedes: NodeId | None
     has_date: bool
     media_vectors: tuple[MediaVector, ...] = ()
+    is_repeatable: bool = False
 
 
 def check_episode(episode: Episode, now: datetime, zone: tzinfo = UTC) -> CheckedEpisode:
@@ -65,7 +71,12 @@ def check_episode(episode: Episode, now: datetime, zone: tzinfo = UTC) -> Checke
         for place, one in enumerate(episode.media)
         if one.model is not None
     )
-    return CheckedEpisode(node.id, parts, episode.supersedes, time is not None, vectors)
+    is_repeatable = (
+        (episode.id, time, episode.title) == (None, None, None)
+        and episode.source in {None, Role.TOOL.value}
+        and not episode.media
+    )
+    return CheckedEpisode(node.id, parts, episode.supersedes, time is not None, vectors, is_repeatable)
 
 
 def document_id(episode: Episode, happened_at: datetime | None) -> NodeId:
@@ -225,7 +236,7 @@ def deduplicate(episodes: Iterable[CheckedEpisode], graph: Graph) -> dict[NodeId
             raise InvalidInput(
                 f"{one.id!r} supersedes {one.supersedes!r}, which does not exist; remember that one first"
             )
-        if one.supersedes and not node_ids_of(graph, one.id):
+        if one.supersedes and (one.is_repeatable or not node_ids_of(graph, one.id)):
             _check_trust(one, graph, found.get(one.supersedes))
         other = found.setdefault(one.id, one)
         if other is not one and not same_content(one, other.chunks):

@@ -47,12 +47,12 @@ class ToolMemory(Protocol):
     def is_read_only(self) -> bool: ...
     def remember(
         self,
-        content: Sequence[str | Episode],
+        content: str | Episode | Sequence[str | Episode],
         *,
         speaker: str | None,
         session: str | None,
         happened_at: When | None,
-        dry_run: bool,
+        dry_run: bool = False,
     ) -> RememberResult: ...
     def recall(
         self,
@@ -187,11 +187,8 @@ class ToolSet:
         if media is not None:
             shown = (Media(media, guess_kind(media)),)
             content = [Episode(text, None, speaker, self._session, happened_at, media=shown) for text in texts]
-        remember = partial(self._memory.remember, speaker=speaker, session=self._session, happened_at=happened_at)
-        parts = _split(content)
-        if len(parts) > 1:  # all are checked before the first is written
-            remember(content, dry_run=True)
-        results = [remember(part, dry_run=False) for part in parts]
+        tell = partial(self._memory.remember, speaker=speaker, session=self._session, happened_at=happened_at)
+        results = _tell_now(tell, content)
         created = list(dict.fromkeys(id_ for result in results for id_ in result.created))
         existing = list(dict.fromkeys(id_ for result in results for id_ in result.existing if id_ not in created))
         blocked = list(dict.fromkeys(id_ for result in results for id_ in result.blocked))
@@ -363,6 +360,18 @@ def _select_tools(names: Iterable[str] | None, *, is_read_only: bool) -> tuple[F
     if unknown := [name for name in wanted if name not in known]:
         raise UnknownName(f"there is no tool {show(unknown[0])}; the tools of this memory are {', '.join(known)}")
     return tuple(tool for tool in allowed if tool.name in wanted)
+
+
+def _tell_now(tell: Callable[..., RememberResult], content: Sequence[str | Episode]) -> list[RememberResult]:
+    """Remember what a model tells now, in parts: beside something new, what was stored before is said again.
+
+    If all of several is stored already, the call is taken to be sent again.
+    """
+    if len(content) > 1:  # all are checked before the first is written
+        known = tell(content, dry_run=True)
+        if not (known.created and known.existing):
+            return [tell(part) for part in _split(content)]
+    return [tell(one) for one in content]
 
 
 def _filter(speaker: str | None, after: str | None, before: str | None) -> Filter:

@@ -5,7 +5,7 @@ them.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import tzinfo
@@ -17,7 +17,7 @@ from typing import Any, Literal, Self, TextIO
 
 import numpy as np
 
-from . import consolidation_run, documents, encode, lookup, strategies
+from . import consolidation_run, documents, encode, lookup, repeats, strategies
 from .access_log import AccessLog, recall_accesses
 from .answering import Answer, answer
 from .cancellation import current_cancellation
@@ -100,7 +100,7 @@ from .recollection import DEFAULT_BUDGET, Recollection
 from .replacement import check_memory, replace_text
 from .reprs import call_repr, show
 from .same_parameters import same_parameters
-from .scope_writer import MAX_RETRIES, ExtractionSource, ScopeWriter, reads_full_log
+from .scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWriter, reads_full_log
 from .stages.retrieval import filters, insight_index
 from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands
 from .store_as_query import writes_on_store
@@ -323,8 +323,10 @@ class Memory(OpenInEachProcess):
         and says whether tool results and system prompts are kept. Its own name and time come before the keywords, and
         ``omitted`` of the result counts what is left out of it (see :mod:`ecphora.messages`).
 
-        A memory that is already stored under the same id stays as it is, so remembering twice is harmless. What was
-        forgotten stays forgotten unless ``restore`` is set. Many texts are committed in batches of 512; each batch is
+        A memory that is already stored under the same id stays as it is. So do equal texts that have a time, title,
+        source or media, and a list that is remembered twice. One text alone, without them, is a new memory if something
+        newer was stored in its session since it was last said (see :mod:`ecphora.repeats`). What was forgotten stays
+        forgotten unless ``restore`` is set. Many texts are committed in batches of 512; each batch is
         written whole or not at all.
 
         ``supersedes`` ends the validity of the memory with that id, whoever said it. ``trust`` limits this: a memory
@@ -350,11 +352,13 @@ class Memory(OpenInEachProcess):
         now = self._clock()
         read = episodes_from_messages(items, template=template, options=message_options, zone=self.zone)
         episodes = [documents.check_episode(episode, now, self.zone) for episode in read.episodes]
+        is_alone = is_single and len(episodes) == 1
+        if not is_alone:
+            episodes = repeats.number_repeats(episodes)
         pending = list(documents.deduplicate(episodes, self.graph()).values())
-        ids = tuple(episode.id for episode in episodes)
+        ids = None if is_alone else tuple(episode.id for episode in episodes)
         if dry_run:
             return self._remember_dry(ids, pending, read.omitted, restore=restore)
-        outcome: dict[str, list[NodeId]] = {"new": [], "known": [], "refused": []}
         if self._auto_consolidate is not None and pending:
             first_session = pending[0].chunks[0].session
             if self._auto_consolidate.is_due(self.graph(), first_session, now):
@@ -364,25 +368,24 @@ class Memory(OpenInEachProcess):
         batch_size = 1 if writes_on_store(self.strategy) else BATCH_SIZE
         run = self._begin_extraction()
         extractions = ExtractionSource(run or self._extractor)
+        written: list[Classification] = []
         for start in range(0, len(pending), batch_size):
             if run is not None and batch_size < BATCH_SIZE and start % BATCH_SIZE == 0:  # many texts in a prompt
                 following = writer.classify(pending[start : start + BATCH_SIZE], restore=restore)
                 extractions.read(following.new_nodes)
-            created, existing, blocked = writer.remember(
-                pending[start : start + batch_size], now, restore=restore, extractions=extractions
-            )
-            outcome["new"].extend(created)
-            outcome["known"].extend(existing)
-            outcome["refused"].extend(blocked)
+            batch = pending[start : start + batch_size]
+            written.append(writer.remember(batch, now, restore=restore, extractions=extractions))
             writer.process_pending(now)
             if progress is not None:
                 progress(min(start + batch_size, len(pending)), len(pending))
+        found = Classification.joined(written)
+        created, existing, blocked = found.ids
         return RememberResult(
-            ids,
-            tuple(outcome["new"]),
-            tuple(outcome["known"]),
-            tuple(outcome["refused"]),
-            self._unread_ids(pending, frozenset(outcome["new"])),
+            ids or (*created, *existing, *blocked),
+            created,
+            existing,
+            blocked,
+            self._unread_ids(found.new),
             read.omitted,
             None if run is None else run.report,
         )
@@ -400,7 +403,7 @@ class Memory(OpenInEachProcess):
 
     def _remember_dry(
         self,
-        ids: tuple[NodeId, ...],
+        ids: tuple[NodeId, ...] | None,
         pending: Sequence[documents.CheckedEpisode],
         omitted: Mapping[str, int],
         *,
@@ -408,24 +411,21 @@ class Memory(OpenInEachProcess):
     ) -> RememberResult:
         """What remembering would write and cost; nothing is written or sent."""
         found = self._flushed_writer().classify(pending, restore=restore)
-        created, existing, blocked = (
-            tuple(episode.id for episode in group) for group in (found.new, found.existing, found.blocked)
-        )
+        created, existing, blocked = found.ids
         estimate = (
             self._extractor.estimate([node.text for node in found.new_nodes])
             if isinstance(self._extractor, MeteredExtractor)
             else None
         )
+        ids = ids or (*created, *existing, *blocked)
         return RememberResult(ids, created, existing, blocked, omitted=omitted, estimate=estimate)
 
-    def _unread_ids(
-        self, episodes: Sequence[documents.CheckedEpisode], created: Collection[NodeId]
-    ) -> tuple[NodeId, ...]:
+    def _unread_ids(self, episodes: Sequence[documents.CheckedEpisode]) -> tuple[NodeId, ...]:
         """The new episodes that the embedder mostly cannot read; the first time, a warning says what helps."""
         unread = tuple(
             episode.id
             for episode in episodes
-            if episode.id in created and embedder_coverage(self._embedder, episode.chunks[0].text) < MIN_COVERAGE
+            if embedder_coverage(self._embedder, episode.chunks[0].text) < MIN_COVERAGE
         )
         if unread and not self._has_warned_of_unread:
             self._has_warned_of_unread = True
@@ -893,11 +893,9 @@ class Memory(OpenInEachProcess):
             run = self._begin_extraction()
             extractions = ExtractionSource(run or self._extractor)
             written = replace_text(self._flushed_writer(), id, text, self._clock(), extractions)
-            created, existing, blocked = (
-                tuple(episode.id for episode in group) for group in (written.new, written.existing, written.blocked)
-            )
+            created, existing, blocked = written.ids
             report = run.report if run is not None and created else None
-            unread = self._unread_ids(written.new, created)
+            unread = self._unread_ids(written.new)
             return RememberResult((id,), created, existing, blocked, unread, extraction=report)
         old = check_memory(id, self._stored_nodes(id))
         if old.text == text:

@@ -206,10 +206,10 @@ class MediaVector(ShortRepr):
 class Episode(ShortRepr):
     """An episode to remember, as the caller gives it.
 
-    ``id`` is the caller's own id; by default the id follows from the content. ``happened_at`` takes an ISO 8601
-    string, a date or a datetime; without an offset it is local time of the memory's zone, and None means the time of
-    recording. ``supersedes`` is the id of the memory that this one replaces from ``happened_at`` on, whoever said it.
-    The fields are checked when the episode is remembered.
+    ``id`` is the caller's own id; by default the id follows from the content, and from how often it was said.
+    ``happened_at`` takes an ISO 8601 string, a date or a datetime; without an offset it is local time of the memory's
+    zone, and None means the time of recording. ``supersedes`` is the id of the memory that this one replaces from
+    ``happened_at`` on, whoever said it. The fields are checked when the episode is remembered.
 
     ``trust``, 0 to 1, limits supersession: a memory never supersedes one of higher trust, neither by ``supersedes``
     nor through consolidation. It does not affect ranking yet. ``speaker`` limits it too: consolidation lets nobody else

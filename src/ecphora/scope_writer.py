@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import Self
 
-from . import documents, encode, media_spaces
+from . import documents, encode, media_spaces, repeats
 from .cancellation import check_cancellation, current_cancellation
 from .english_vectors import embed_english, english_memories, with_english_vectors
 from .errors import EmbedderMismatch, ReaderUnavailable, StaleWrite, StoreBusy
@@ -86,6 +87,23 @@ class Classification:
     new: list[documents.CheckedEpisode]
     existing: list[documents.CheckedEpisode]
     blocked: list[documents.CheckedEpisode]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The episodes of several batches together."""
+        return cls(
+            [episode for part in parts for episode in part.new],
+            [episode for part in parts for episode in part.existing],
+            [episode for part in parts for episode in part.blocked],
+        )
+
+    @property
+    def ids(self) -> tuple[tuple[NodeId, ...], tuple[NodeId, ...], tuple[NodeId, ...]]:
+        """The ids of the new episodes, of those that exist, and of the blocked ones."""
+        new, existing, blocked = (
+            tuple(episode.id for episode in group) for group in (self.new, self.existing, self.blocked)
+        )
+        return new, existing, blocked
 
     @property
     def new_nodes(self) -> list[Node]:
@@ -188,7 +206,8 @@ class ScopeWriter:
         """Say which episodes are new as of now, which exist, and which are blocked."""
         return self._classify(self.graph(), episodes, restore=restore)
 
-    def _classify(self, graph: Graph, episodes: Sequence[documents.CheckedEpisode], *, restore: bool) -> Classification:
+    def _classify(self, graph: Graph, told: Sequence[documents.CheckedEpisode], *, restore: bool) -> Classification:
+        episodes = [repeats.place_repeat(episode, graph) for episode in told]
         existing = [episode for episode in episodes if self._is_stored(graph, episode, restore=restore)]
         existing_ids = {episode.id for episode in existing}
         blocked = [
@@ -206,8 +225,8 @@ class ScopeWriter:
         *,
         restore: bool,
         extractions: ExtractionSource | None = None,
-    ) -> tuple[list[NodeId], list[NodeId], list[NodeId]]:
-        """Write episodes and return the ids created, those that existed, and those blocked by a tombstone.
+    ) -> Classification:
+        """Write episodes and return which were new, which existed, and which were blocked by a tombstone.
 
         What is new is decided against the state that the batch is committed to, whoever else writes.
         """
@@ -223,11 +242,7 @@ class ScopeWriter:
             batch = vectors.complete(self._encode(found, graph, batch_vectors, extracted, now))
             if (batch.nodes or batch.accesses) and not self.try_commit(batch):
                 continue
-            return (
-                [episode.id for episode in found.new],
-                [episode.id for episode in found.existing],
-                [episode.id for episode in found.blocked],
-            )
+            return found
         raise self.contention_error()
 
     def _is_stored(self, graph: Graph, episode: documents.CheckedEpisode, *, restore: bool) -> bool:

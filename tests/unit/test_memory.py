@@ -69,12 +69,12 @@ def test_remember_stores_a_text_with_its_fields(memory: Memory) -> None:
 def test_remember_takes_texts_and_episodes(memory: Memory) -> None:
     progress: list[tuple[int, int]] = []
     result = memory.remember(
-        iter((PORTO, Episode(FARO, id="faro", speaker="Ben"), PORTO)),
+        iter((PORTO, PORTO, Episode(FARO, id="faro", speaker="Ben"))),
         speaker="Ana",
         progress=lambda done, all_: progress.append((done, all_)),
     )
     assert (len(result.ids), len(result.created)) == (3, 2)
-    assert result.ids[0] == result.ids[2]
+    assert result.ids[0] == result.ids[1]
     assert progress == [(2, 2)]
     assert [memory.get(id_).speaker for id_ in result.created] == ["Ana", "Ben"]  # type: ignore[union-attr]
     assert memory.remember([]).ids == ()

@@ -102,7 +102,8 @@ def remember(
 ) -> None:
     """Remember texts: the arguments, files, or stdin by paragraph.
 
-    The memory's file is created on first use. A text that exists already is stored once. A file becomes one memory: its
+    The memory's file is created on first use. Stdin or files that are remembered twice are stored
+    once; a single TEXT that is said again after something newer is a new memory. A file becomes one memory: its
     source is the path, its title is the file's name, and it happened when the file was last changed, unless
     --happened-at is given. In prose from stdin, blank lines separate the memories. A program that passes on other
     people's texts should use --text or stdin, because a TEXT that names a file is an error.
@@ -119,13 +120,14 @@ def remember(
     field_options = remember_input.FieldOptions(field_names, other_fields)
     if not jsonl and field_options != remember_input.FieldOptions({}):
         raise click.UsageError("--field and --other-fields say how --jsonl is read; add --jsonl")
+    is_told = bool(literal) or texts not in {(), ("-",)}
     forms = [form for form, on in (("lines", lines), ("whole", whole), ("jsonl", jsonl)) if on]
     skipped: list[SkippedLine] = []
     if files or recursive:
         if texts or literal or forms or not files:
             raise click.UsageError("--file PATH [--recursive] takes no TEXT, --lines, --whole or --jsonl")
         episodes = remember_input.episodes_from_files(context, files, fields, recursive=recursive)
-    elif literal or texts not in {(), ("-",)}:
+    elif is_told:
         if forms:
             raise click.UsageError(f"--{forms[0]} says how stdin is read; leave out TEXT")
         episodes = remember_input.episodes_from_arguments(texts, literal, fields)
@@ -147,7 +149,8 @@ def remember(
                 replace(episode, supersedes=full_id) if episode.supersedes == supersedes else episode
                 for episode in episodes
             ]
-        result = memory.remember(episodes, restore=restore, dry_run=dry_run, progress=progress)
+        content = episodes[0] if is_told and len(episodes) == 1 else episodes
+        result = memory.remember(content, restore=restore, dry_run=dry_run, progress=progress)
     _print_remember_result(context, result, skipped, dry_run=dry_run)
 
 
