@@ -124,6 +124,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "default_limits",
                 "pickling",
                 "llm_usage",
+                "blocked_warning",
             ),
         ),
     ),

@@ -164,10 +164,10 @@ export interface EntitiesSplitRequest {
 /**
  * An episode to remember, as the caller gives it.
  *
- * `id` is the caller's own id; by default the id follows from the content. `happened_at` takes an ISO 8601
- * string, a date or a datetime; without an offset it is local time of the memory's zone, and None means the time of
- * recording. `supersedes` is the id of the memory that this one replaces from `happened_at` on, whoever said it.
- * The fields are checked when the episode is remembered.
+ * `id` is the caller's own id; by default the id follows from the content, and from how often it was said.
+ * `happened_at` takes an ISO 8601 string, a date or a datetime; without an offset it is local time of the memory's
+ * zone, and None means the time of recording. `supersedes` is the id of the memory that this one replaces from
+ * `happened_at` on, whoever said it. The fields are checked when the episode is remembered.
  *
  * `trust`, 0 to 1, limits supersession: a memory never supersedes one of higher trust, neither by `supersedes`
  * nor through consolidation. It does not affect ranking yet. `speaker` limits it too: consolidation lets nobody else
@@ -1078,9 +1078,11 @@ export interface PlainMethods {
    * and says whether tool results and system prompts are kept. Its own name and time come before the keywords, and
    * `omitted` of the result counts what is left out of it (see `ecphora.messages`).
    *
-   * A memory that is already stored under the same id stays as it is, so remembering twice is harmless. What was
-   * forgotten stays forgotten unless `restore` is set. Many texts are committed in batches of 512; each batch is
-   * written whole or not at all.
+   * A memory that is already stored under the same id stays as it is. So do equal texts that have a time, title,
+   * source or media, and a list that is remembered twice. One text alone, without them, is a new memory if something
+   * newer was stored in its session since it was last said (see `ecphora.repeats`). What was forgotten stays
+   * forgotten unless `restore` is set: `blocked` of the result has it, and a `BlockedWarning` says so. Many
+   * texts are committed in batches of 512; each batch is written whole or not at all.
    *
    * `supersedes` ends the validity of the memory with that id, whoever said it. `trust` limits this: a memory
    * never supersedes one of higher trust, neither by `supersedes` nor as detected by `consolidate`. Trust

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .aio import AsyncMemory
     from .answering import Answer
+    from .blocked_warning import BlockedWarning
     from .client.async_remote_memory import AsyncRemoteMemory, connect_async
     from .client.remote_memory import RemoteMemory, connect
     from .consolidation.triggers import AutoConsolidate
@@ -113,6 +114,7 @@ _HOMES = {
     "AsyncRemoteMemory": "client.async_remote_memory",
     "AutoConsolidate": "consolidation.triggers",
     "Backup": "model",
+    "BlockedWarning": "blocked_warning",
     "CandidatesFound": "recall_events",
     "ConsolidationResult": "consolidation_run",
     "Contribution": "model",
@@ -220,6 +222,7 @@ __all__ = [  # plainly sorted
     "AsyncRemoteMemory",
     "AutoConsolidate",
     "Backup",
+    "BlockedWarning",
     "CandidatesFound",
     "ConsolidationResult",
     "Contribution",

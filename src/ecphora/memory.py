@@ -20,6 +20,7 @@ import numpy as np
 from . import consolidation_run, documents, encode, lookup, repeats, strategies
 from .access_log import AccessLog, recall_accesses
 from .answering import Answer, answer
+from .blocked_warning import warn_of_blocked
 from .cancellation import current_cancellation
 from .candidate_reading import CandidateReading
 from .clock import utc_now
@@ -326,8 +327,8 @@ class Memory(OpenInEachProcess):
         A memory that is already stored under the same id stays as it is. So do equal texts that have a time, title,
         source or media, and a list that is remembered twice. One text alone, without them, is a new memory if something
         newer was stored in its session since it was last said (see :mod:`ecphora.repeats`). What was forgotten stays
-        forgotten unless ``restore`` is set. Many texts are committed in batches of 512; each batch is
-        written whole or not at all.
+        forgotten unless ``restore`` is set: ``blocked`` of the result has it, and a ``BlockedWarning`` says so. Many
+        texts are committed in batches of 512; each batch is written whole or not at all.
 
         ``supersedes`` ends the validity of the memory with that id, whoever said it. ``trust`` limits this: a memory
         never supersedes one of higher trust, neither by ``supersedes`` nor as detected by :meth:`consolidate`. Trust
@@ -380,6 +381,7 @@ class Memory(OpenInEachProcess):
                 progress(min(start + batch_size, len(pending)), len(pending))
         found = Classification.joined(written)
         created, existing, blocked = found.ids
+        warn_of_blocked(blocked)
         return RememberResult(
             ids or (*created, *existing, *blocked),
             created,

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TextIO, TypeVar, cast, get_type_hints
 
+from ..blocked_warning import warn_of_blocked
 from ..cancellation import Cancellation
 from ..consolidation_run import ConsolidationResult
 from ..errors import EcphoraError, ServerError, ServerUnavailable
@@ -222,6 +223,8 @@ class RemoteMemory(_RemoteCalls, OpenInEachProcess):
         """See :meth:`ecphora.Memory.remember`. ``progress`` is called once, at the end."""
         progress = check_progress(keywords.pop("progress", None))
         result: RememberResult = self._call(Memory.remember, {"content": content, **keywords})
+        if not keywords.get("dry_run"):
+            warn_of_blocked(result.blocked)
         if progress is not None:
             progress(len(result.ids), len(result.ids))
         return result
