@@ -52,6 +52,7 @@ class ToolMemory(Protocol):
         speaker: str | None,
         session: str | None,
         happened_at: When | None,
+        restore: bool,
         dry_run: bool = False,
     ) -> RememberResult: ...
     def recall(
@@ -180,14 +181,23 @@ class ToolSet:
         happened_at: str | None,
         media: str | None,
         question: str | None,
+        restore: bool | None,
     ) -> str:
         if question is not None:
+            if restore:
+                raise InvalidInput("restore is for facts; leave it out with question")
             return self._record_response(question, "\n".join(texts))
         content: Sequence[str | Episode] = texts
         if media is not None:
             shown = (Media(media, guess_kind(media)),)
             content = [Episode(text, None, speaker, self._session, happened_at, media=shown) for text in texts]
-        tell = partial(self._memory.remember, speaker=speaker, session=self._session, happened_at=happened_at)
+        tell = partial(
+            self._memory.remember,
+            speaker=speaker,
+            session=self._session,
+            happened_at=happened_at,
+            restore=bool(restore),
+        )
         results = _tell_now(tell, content)
         created = list(dict.fromkeys(id_ for result in results for id_ in result.created))
         existing = list(dict.fromkeys(id_ for result in results for id_ in result.existing if id_ not in created))
@@ -198,7 +208,10 @@ class ToolSet:
             ("Not stored, because it was forgotten on purpose", blocked),
         )
         graph = self._memory.graph()
-        return "\n".join(f"{label}: {list_ids(ids, graph)}" for label, ids in groups if ids)
+        lines = [f"{label}: {list_ids(ids, graph)}" for label, ids in groups if ids]
+        if any(one.blocked for one in results):
+            lines.append("If the user wants it stored again, call remember again with restore true.")
+        return "\n".join(lines)
 
     def _record_response(self, question: str, text: str) -> str:
         """Store an answer of the model as an exchange, with all that a recall of the question may have shown."""

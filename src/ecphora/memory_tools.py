@@ -30,6 +30,11 @@ TOOLS: tuple[FunctionTool, ...] = (
                 "Only to store your own answer, as texts: the question that you answered. It is kept with the "
                 "question and never counts as a fact.",
             ),
+            Parameter(
+                "restore",
+                "boolean",
+                "true: store it even if it was forgotten on purpose. Only if the user wants it stored again.",
+            ),
         ),
     ),
     FunctionTool(

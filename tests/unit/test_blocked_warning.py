@@ -57,3 +57,20 @@ def test_repr_of_the_result_shows_what_was_blocked(memory: Memory) -> None:
     with pytest.warns(BlockedWarning):
         result = memory.remember(TEXTS[0])
     assert repr(result) == f"RememberResult(ids=['{result.id}'], blocked=['{result.id}'])"
+
+
+# ---- tools
+
+
+def test_tool_offers_to_restore_what_was_forgotten(memory: Memory) -> None:
+    tools = memory.tools()
+    refusal = tools.call("remember", {"texts": TEXTS[:1]})
+    assert refusal.startswith("Not stored, because it was forgotten on purpose: ")
+    assert refusal.endswith("If the user wants it stored again, call remember again with restore true.")
+    assert tools.call("remember", {"texts": TEXTS[:1], "restore": True}).startswith("Remembered: ")
+    assert [node.text for node in memory.find()] == TEXTS[:1]
+
+
+def test_tool_restores_no_answer(memory: Memory) -> None:
+    reply = memory.tools().call("remember", {"texts": ["12"], "question": "Which number?", "restore": True})
+    assert reply == "Error: restore is for facts; leave it out with question"
