@@ -1267,7 +1267,14 @@ export interface PlainMethods {
    */
   forget(options?: Pick<ForgetRequest, "ids" | "where" | "everything" | "dry_run">, call?: CallOptions): Promise<ForgetResult>;
   /**
-   * Undo the latest undo batch: delete every row it wrote. `batch` may give its id, and must be the latest.
+   * Undo the latest undo batch: delete every row that it wrote, and what was derived from it since.
+   *
+   * An undo batch is what one consolidation, import, merge, split or rejected update wrote, and the latest is the
+   * one that wrote last. `maintenance.batches` lists them; `batch` may give the id of the latest. What
+   * `remember`, `update`, `feedback` and marks wrote belongs to no batch and stays, and what
+   * `forget` erased does not come back.
+   *
+   * Raises `InvalidInput` if there is no undo batch, or if `batch` is not the latest.
    *
    * The token needs the right to `read` and `write`.
    */

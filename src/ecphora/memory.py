@@ -89,6 +89,7 @@ from .ports import (
     Reader,
     Store,
     Strategy,
+    UndoBatchStore,
     WordEmbedder,
     embedder_coverage,
 )
@@ -1025,13 +1026,39 @@ class Memory(OpenInEachProcess):
         )
 
     def undo(self, batch: str | None = None) -> UndoBatch:
-        """Undo the latest undo batch: delete every row it wrote. ``batch`` may give its id, and must be the latest."""
-        batches, batch = self.maintenance.batches(), check_optional_name("batch", batch)
-        if not batches:
-            raise InvalidInput(f"scope {self.scope!r} has no run of consolidation to undo")
-        batch_id = batches[-1].id if batch is None else batch
-        self._flushed_writer().commit(lambda _graph: WriteBatch(undoes=batch_id))
-        return batches[-1]
+        """Undo the latest undo batch: delete every row that it wrote, and what was derived from it since.
+
+        An undo batch is what one consolidation, import, merge, split or rejected update wrote, and the latest is the
+        one that wrote last. ``maintenance.batches`` lists them; ``batch`` may give the id of the latest. What
+        :meth:`remember`, :meth:`update`, :meth:`feedback` and marks wrote belongs to no batch and stays, and what
+        :meth:`forget` erased does not come back.
+
+        Raises ``InvalidInput`` if there is no undo batch, or if ``batch`` is not the latest.
+        """
+        batch, writer = check_optional_name("batch", batch), self._flushed_writer()
+        undone: list[UndoBatch] = []
+
+        def build(graph: Graph) -> WriteBatch:
+            batches = self._store.undo_batches(self.scope)
+            if not batches:
+                raise InvalidInput(
+                    f"scope {self.scope!r} has no consolidation, import, merge, split or rejected update to undo"
+                )
+            undone[:] = batches[-1:]
+            id_ = batches[-1].id if batch is None else batch
+            entities = self._entities_without_batch(graph, id_)
+            return WriteBatch(undoes=id_, entities=entities, expected_revision=graph.revision)
+
+        writer.commit(build)
+        return undone[0]
+
+    def _entities_without_batch(self, graph: Graph, batch: str) -> tuple[Node, ...]:
+        """The names that stay when a batch is undone, where their spelling or times come from a memory of the batch."""
+        if not isinstance(self._store, UndoBatchStore):
+            return ()
+        nodes = self._store.nodes(self.scope, self._store.node_ids_of_batch(self.scope, batch))
+        memories = [node for node in nodes if node.kind is not Kind.ENTITY]
+        return erase(memories, graph, partial(self._store.nodes, self.scope)).entities
 
     def insights(self, question: str | None = None, *, limit: int = LIST_LIMIT) -> list[Insight]:
         """The insights that consolidation derived from several memories: newest first, or nearest to a question first.

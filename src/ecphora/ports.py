@@ -358,11 +358,20 @@ class Store(Protocol):
         ...
 
     def undo_batches(self, scope: str, /) -> list[UndoBatch]:
-        """Return the undo batches, oldest first."""
+        """Return the undo batches, the one that wrote last at the end: the latest, which can be undone."""
         ...
 
     def close(self) -> None:
         """Close the file or connection; closing twice is harmless."""
+        ...
+
+
+@runtime_checkable
+class UndoBatchStore(Store, Protocol):
+    """A store that knows which nodes an undo batch has written."""
+
+    def node_ids_of_batch(self, scope: str, batch: str, /) -> list[NodeId]:
+        """Return the nodes that an undo batch has written, as far as they are still there."""
         ...
 
 

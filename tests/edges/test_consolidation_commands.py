@@ -91,7 +91,7 @@ def test_update_is_listed_and_rejected() -> None:
 
 
 def test_undo_without_a_matching_batch_is_an_error() -> None:
-    assert "has no run of consolidation" in ecphora("undo", code=1).stderr
+    assert "has no consolidation, import, merge" in ecphora("undo", code=1).stderr
     ecphora("consolidate")
     assert "is not the latest batch" in ecphora("undo", "consolidate:never", code=1).stderr
 

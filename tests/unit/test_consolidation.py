@@ -187,7 +187,7 @@ def test_limits_must_be_positive(memory: Memory) -> None:
 
 
 def test_undo_reverts_the_latest_batch_only(memory: Memory) -> None:
-    with pytest.raises(InvalidInput, match="no run"):
+    with pytest.raises(InvalidInput, match="no consolidation, import"):
         memory.undo()
     memory.remember(MOVES[:1])
     first = memory.consolidate().undo_batch

@@ -135,7 +135,8 @@ def reject(context: CommandContext, *, old: str, new: str) -> None:
 def undo(context: CommandContext, *, batch: str | None) -> None:
     """Undo the latest batch, or BATCH if that is the latest: every row that it wrote.
 
-    A batch is what a consolidation, a rejected update or merged names wrote.
+    A batch is what a consolidation, an import, a rejected update, merged or split names wrote. What remember or update
+    wrote belongs to no batch, and what forget erased does not come back.
     """
     with context.open_memory() as memory:
         batch_ids = [entry.id for entry in memory.maintenance.batches()]

@@ -42,7 +42,7 @@ COMMANDS = {
     "consolidate": (".consolidation:consolidate", "Find updates of facts, aliases and insights in new memories."),
     "updates": (".consolidation:updates", "Show which memories supersede or contradict others."),
     "reject": (".consolidation:reject", "Reject an update that was found."),
-    "undo": (".consolidation:undo", "Undo the latest batch: a consolidation, reject or merge."),
+    "undo": (".consolidation:undo", "Undo the latest consolidation, import, rejection or merge."),
     "insights": (".consolidation:insights", "Show what memories say together."),
     "decayed": (".consolidation:decayed", "Show decayed memories."),
     "pin": (".consolidation:pin", "Keep memories from decay."),

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import apsw
 
-from ..errors import InvalidInput, StaleWrite
+from ..errors import StaleWrite
 from ..model import (
     ACCESS_KIND_CODES,
     FULL_LOG,
-    SOURCE_LINKS,
     Access,
     AccessKind,
     Edge,
@@ -25,8 +24,10 @@ from ..model import (
 )
 from . import row_mapping
 from .media_writer import write_media_vectors
+from .node_deletion import NodeDeletion
 from .scope_row import ScopeRow
 from .token_codes import write_token_codes
+from .undo_batches import undo_batch
 from .vector_writer import VectorWriter
 
 FULL_NODE_COLUMNS = ", ".join((*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS))
@@ -36,16 +37,6 @@ MIN_LOG_GROWTH = 1024
 """The log expires again once it has grown by this many accesses, and by half."""
 NODES_PER_SWEEP = 64
 """Nodes whose expired accesses one commit deletes."""
-
-
-_SOURCE_LINKS_SQL = ", ".join(f"'{link.value}'" for link in SOURCE_LINKS.values())
-_DERIVED_KINDS_SQL = ", ".join(f"'{kind.value}'" for kind in SOURCE_LINKS)
-_DELETE_DEPENDENTS = f"""
-    WITH RECURSIVE telling (seq) AS (
-        SELECT src FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ({_SOURCE_LINKS_SQL})
-        UNION SELECT e.src FROM edge e JOIN telling t ON e.dst = t.seq
-              WHERE e.scope = ?1 AND e.link IN ({_SOURCE_LINKS_SQL}))
-    DELETE FROM node WHERE scope = ?1 AND kind IN ({_DERIVED_KINDS_SQL}) AND seq IN telling"""  # noqa: S608
 
 
 class BatchWriter:
@@ -82,7 +73,9 @@ class BatchWriter:
         if batch.undo_batch is not None:
             self._insert_undo_batch(batch.undo_batch, batch.cursors)
         if batch.undoes is not None:
-            self._undo(batch.undoes)
+            deletion = undo_batch(self.db, self.scope_name, self.scope.key, batch.undoes, self.revision)
+            self.deleted_access_count += deletion.access_count
+            self._require_reload()
         self._forget(batch.tombstones)
         must_reload = not (batch.nodes or batch.edges) and self._delete_last_entities()
         self._update_entities(batch.entities)
@@ -138,33 +131,13 @@ class BatchWriter:
         return self.seq
 
     def _forget(self, tombstones: Iterable[Tombstone]) -> None:
-        key = self.scope.key
-        mentioned: set[int] = set()
+        deletion = NodeDeletion(self.db, self.scope.key)
         for tombstone in tombstones:
-            stored = self.db.execute(
-                "SELECT seq FROM node WHERE scope = ? AND id = ?", (key, tombstone.node)
-            ).fetchone()
-            if stored is not None:
-                count_query = "SELECT count(*) FROM access WHERE scope = ? AND node = ?"
-                self.deleted_access_count += int(self.db.execute(count_query, (key, stored[0])).get)
-                # An insight is deleted with any of its sources, a question with any of its answers.
-                self.db.execute(_DELETE_DEPENDENTS, (key, stored[0]))
-                found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND src = ?", (key, stored[0]))
-                mentioned.update(int(dst) for (dst,) in found)
-            supported = (key, tombstone.node)  # edges that it alone supports are deleted with it
-            found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND provenance = ?", supported)
-            mentioned.update(int(dst) for (dst,) in found)
-            self.db.execute("DELETE FROM edge WHERE scope = ? AND provenance = ?", supported)
-            self.db.execute("DELETE FROM node WHERE scope = ? AND id = ?", (key, tombstone.node))
-            self.db.execute(
-                "INSERT INTO tombstone VALUES (?, ?, ?, ?)", (key, self.revision, tombstone.node, tombstone.digest)
-            )
-        # Entities that nothing mentions any more are deleted without a tombstone: it would reveal what was forgotten.
-        self.db.executemany(
-            """DELETE FROM node WHERE scope = ?1 AND seq = ?2 AND kind = 'entity' AND NOT EXISTS
-               (SELECT 1 FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ('mentions', 'about'))""",
-            ((key, seq) for seq in sorted(mentioned)),
-        )
+            deletion.delete(tombstone.node)
+            row = (self.scope.key, self.revision, tombstone.node, tombstone.digest)
+            self.db.execute("INSERT INTO tombstone VALUES (?, ?, ?, ?)", row)
+        deletion.delete_orphans()
+        self.deleted_access_count += deletion.access_count
 
     def _delete_last_entities(self) -> bool:
         """After a forgetting, delete the entities of a scope without memories; return whether there were any.
@@ -335,23 +308,6 @@ class BatchWriter:
             "INSERT INTO undo_batch VALUES (?, ?, ?, ?, ?, ?)",
             (key, self.revision, undo_batch.id, undo_batch.at.isoformat(), *columns),
         )
-
-    def _undo(self, batch_id: str) -> None:
-        """Delete every row of the latest undo batch; readers must reload, as nothing is appended."""
-        key = self.scope.key
-        query = "SELECT id, revision, previous_cursors FROM undo_batch WHERE scope = ? ORDER BY revision DESC"
-        found = self.db.execute(query, (key,)).fetchall()
-        if not found or found[0][0] != batch_id:
-            latest = f"the latest is {found[0][0]!r}: undo that first" if found else "there is none"
-            raise InvalidInput(f"{batch_id!r} is not the latest batch of scope {self.scope_name!r}; {latest}")
-        for _, revision, previous in (row for row in found if row[0] == batch_id):
-            for table in ("vector", "english_vector", "media_vector", "edge", "validity_end", "node", "undo_batch"):
-                self.db.execute(f"DELETE FROM {table} WHERE scope = ? AND revision = ?", (key, revision))  # noqa: S608
-            for name, seq in json.loads(str(previous)).items():
-                self.db.execute("DELETE FROM cursor WHERE scope = ? AND name = ?", (key, name))
-                if seq is not None:
-                    self.db.execute("INSERT INTO cursor VALUES (?, ?, ?, ?)", (key, name, self.revision, seq))
-        self._require_reload()
 
     def _has_node(self, node: NodeId) -> bool:
         try:

@@ -1,6 +1,5 @@
 """A memory in one SQLite file: WAL, full durability, no extension. Any number of threads and processes may share it."""
 
-import json
 import logging
 import threading
 import time
@@ -17,7 +16,7 @@ from ..pickling import OpenInEachProcess
 from ..ports import Progress, StoredSnapshot
 from ..reprs import call_repr
 from ..validate import check_count, check_path
-from . import node_reader, row_mapping, scope_copies, snapshots, token_codes, vector_writer
+from . import node_reader, scope_copies, snapshots, token_codes, undo_batches, vector_writer
 from .backup import check_target, copy_database
 from .batch_reader import pause_gc, read_changes, unchanged
 from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
@@ -217,17 +216,16 @@ class SQLiteStore(OpenInEachProcess):
         ]
 
     def undo_batches(self, scope: str, /) -> list[UndoBatch]:
-        """Return the undo batches, oldest first."""
+        """Return the undo batches, the one that wrote last at the end."""
         with self._transaction("DEFERRED") as db:
             target = scope_of(db, scope)
-            query = "SELECT id, at, counts FROM undo_batch WHERE scope = ? ORDER BY revision"
-            found: dict[str, UndoBatch] = {}
-            for id_, at, counts_json in db.execute(query, (-1 if target is None else target.key,)):
-                known = found.get(str(id_))
-                parts = json.loads(str(counts_json))
-                counts = {name: parts.get(name, 0) + (known.counts.get(name, 0) if known else 0) for name in parts}
-                found[str(id_)] = UndoBatch(str(id_), row_mapping.parse_time(at, f"batch {id_!r}"), counts)
-            return list(found.values())
+            return undo_batches.read_undo_batches(db, target.key) if target else []
+
+    def node_ids_of_batch(self, scope: str, batch: str, /) -> list[NodeId]:
+        """Return the nodes that an undo batch has written, as far as they are still there."""
+        with self._transaction("DEFERRED") as db:
+            target = scope_of(db, scope)
+            return undo_batches.read_node_ids(db, target.key, batch) if target else []
 
     def ids_to_reembed(self, scope: str, model: str, /, *, limit: int) -> list[NodeId]:
         """Return up to ``limit`` nodes that have a vector of the scope's model, but none of this model."""

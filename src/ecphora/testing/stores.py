@@ -506,6 +506,20 @@ class StoreContract:
             with _expect_error(InvalidInput):
                 store.commit(SCOPE, WriteBatch(undoes="first"))
 
+    def test_batch_that_wrote_last_is_undone_first(self, locations: Locations) -> None:
+        """Another process may commit a batch of its own between two commits of one batch."""
+        with closing(locations()()) as store:
+            store.commit(SCOPE, WriteBatch(nodes=(sample_node("a"), sample_node("b"))))
+            for name in ("long", "short", "long"):
+                edge = Edge("a", "b", Link.ASSOCIATION)
+                store.commit(SCOPE, WriteBatch(edges=(edge,), undo_batch=UndoBatch(name, NOON, {"edges": 1})))
+            assert [(one.id, one.counts["edges"]) for one in store.undo_batches(SCOPE)] == [("short", 1), ("long", 2)]
+            with _expect_error(InvalidInput):
+                store.commit(SCOPE, WriteBatch(undoes="short"))
+            for undone, left in (("long", 1), ("short", 0)):
+                store.commit(SCOPE, WriteBatch(undoes=undone))
+                assert len(store.changes_since(SCOPE, 0).edges) == left
+
     def test_access_to_missing_node_is_dropped(self, locations: Locations) -> None:
         """Another process may have forgotten a recalled node: then there is nothing to log."""
         with closing(locations()()) as store:
