@@ -966,8 +966,8 @@ export interface StoredMedia {
 /**
  * What an export or import wrote.
  *
- * `existing` nodes were there already, `blocked` ones have a tombstone there; `notices` are messages for the
- * user.
+ * `existing` nodes were there already, `blocked` ones have a tombstone there; `skipped` items of the file name
+ * memories that the import does not bring, and were left out; `notices` are messages for the user.
  */
 export interface TransferResult {
   nodes: number;
@@ -978,6 +978,7 @@ export interface TransferResult {
   vectors: number;
   existing: number;
   blocked: number;
+  skipped: number;
   notices: string[];
 }
 

@@ -83,10 +83,10 @@ export interface RemoteMemory extends PlainMethods {
   /** The whole scope as lines of JSON, without their ends. */
   export(options?: { vectors?: boolean }, call?: CallOptions): AsyncGenerator<string, void, undefined>;
 
-  /** Read an export, given as its lines, into the scope. */
+  /** Read an export, given as its lines, into the scope; `change_existing` needs the right to read too. */
   import(
     lines: string | Iterable<string> | AsyncIterable<string>,
-    options?: { restore?: boolean },
+    options?: { restore?: boolean; change_existing?: boolean },
     call?: CallOptions,
   ): Promise<TransferResult>;
 

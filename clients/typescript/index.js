@@ -253,10 +253,10 @@ export class RemoteMemory extends RemoteView {
     yield* this.#connection.lines("/v1/export", { body, query: { scope: this.scope }, isLong: true, signal });
   }
 
-  import(lines, { restore = false } = {}, { signal } = {}) {
+  import(lines, { restore = false, change_existing = false } = {}, { signal } = {}) {
     return this.#connection.json("POST", "/v1/import", {
       body: bytesOf(lines),
-      query: { scope: this.scope, restore: String(restore) },
+      query: { scope: this.scope, restore: String(restore), change_existing: String(change_existing) },
       headers: { "Content-Type": "application/x-ndjson" },
       isLong: true,
       signal,

@@ -1166,12 +1166,21 @@ class Memory(OpenInEachProcess):
         return self._store.backup(str(target), overwrite=overwrite, progress=progress)
 
     def import_(
-        self, lines: Iterable[str], *, restore: bool = False, progress: Progress | None = None
+        self,
+        lines: Iterable[str],
+        *,
+        restore: bool = False,
+        change_existing: bool = False,
+        progress: Progress | None = None,
     ) -> TransferResult:
         """Read an export into the scope; every line is checked before the first is written. Twice is harmless.
 
         The import is committed in batches of about 512 nodes, each with its links, vectors and validity ends. If it is
         stopped half-way, the memory is consistent, and the same import goes on from there.
+
+        A file may name any memory. So what would end, archive, link or block memories that this import does not bring
+        is left out and counted in ``skipped``, unless ``change_existing`` is set. A scope that holds nothing else gets
+        all of the file. :meth:`undo` takes back all that an import wrote.
 
         What was forgotten here stays forgotten unless ``restore`` is set. Vectors that are missing or come from another
         model are computed again. Raises ``InvalidRecord`` with the line's number, ``IdCollision`` for an id that stands
@@ -1179,9 +1188,19 @@ class Memory(OpenInEachProcess):
         """
         from .interchange import jsonl  # noqa: PLC0415
 
-        lines, progress = check_lines(lines), check_long_call(progress, restore=restore)
+        lines = check_lines(lines)
+        progress = check_long_call(progress, restore=restore, change_existing=change_existing)
         self._flushed_writer()
-        return jsonl.import_scope(lines, self._store, self.scope, self._embedder, restore=restore, progress=progress)
+        return jsonl.import_scope(
+            lines,
+            self._store,
+            self.scope,
+            self._embedder,
+            restore=restore,
+            change_existing=change_existing,
+            clock=self._clock,
+            progress=progress,
+        )
 
     # ---- the graph
 

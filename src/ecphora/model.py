@@ -427,8 +427,8 @@ class WriteBatch(ShortRepr):
 class TransferResult(ShortRepr):
     """What an export or import wrote.
 
-    ``existing`` nodes were there already, ``blocked`` ones have a tombstone there; ``notices`` are messages for the
-    user.
+    ``existing`` nodes were there already, ``blocked`` ones have a tombstone there; ``skipped`` items of the file name
+    memories that the import does not bring, and were left out; ``notices`` are messages for the user.
     """
 
     nodes: int = 0
@@ -439,6 +439,7 @@ class TransferResult(ShortRepr):
     vectors: int = 0
     existing: int = 0
     blocked: int = 0
+    skipped: int = 0
     notices: tuple[str, ...] = ()
 
 

@@ -222,16 +222,19 @@ def test_import_blocks_feedback_removed_here(store: SQLiteStore, other: SQLiteSt
     id_ = one.feedback(one.recall("Where is Ana?"), "a")
     lines = export_lines(store)
     one.forget(id_)
-    assert jsonl.import_scope(lines, store, "default", HashingEmbedder(DIM)).blocked == 1
+    assert jsonl.import_scope(lines, store, "default", HashingEmbedder(DIM), change_existing=True).blocked == 1
     assert one.get(id_) is None
-    assert jsonl.import_scope(lines, store, "default", HashingEmbedder(DIM), restore=True).blocked == 0
+    assert (
+        jsonl.import_scope(lines, store, "default", HashingEmbedder(DIM), restore=True, change_existing=True).blocked
+        == 0
+    )
     assert one.get(id_) is not None
 
 
 @pytest.mark.medium
 def test_imported_tombstones_block_later_memories_but_erase_none(full_store: SQLiteStore, other: SQLiteStore) -> None:
     memory(other).remember("Bo keeps a secret.", id="c")
-    count = jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
+    count = jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM), change_existing=True)
     assert memory(other).get("c") is not None
     assert "stay" in count.notices[0]
     jsonl.import_scope(export_lines(full_store), other, "fresh", HashingEmbedder(DIM))
@@ -318,7 +321,7 @@ NODE = (
 )
 def test_import_names_a_bad_line_and_writes_nothing(other: SQLiteStore, lines: list[str], message: str) -> None:
     with pytest.raises(InvalidRecord, match=message):
-        jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
+        jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM), change_existing=True)
     assert other.changes_since("default", 0) == WriteBatch()
 
 

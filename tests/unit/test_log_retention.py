@@ -280,7 +280,7 @@ def exported(store: SQLiteStore) -> list[str]:
 
 def import_accesses(store: SQLiteStore, lines: Sequence[str]) -> int:
     with Memory(store, scope="s", embedder=HashingEmbedder(16)) as memory:
-        return memory.import_(lines).accesses
+        return memory.import_(lines, change_existing=True).accesses
 
 
 def test_import_does_not_restore_expired_accesses(store: SQLiteStore) -> None:

@@ -261,7 +261,7 @@ def test_import_of_a_wrong_media_vector_writes_nothing(
     wrong.update(change)
     with Memory(tmp_path / "copy.db", embedder=MODEL) as copy:
         with pytest.raises(InvalidRecord, match=problem):
-            copy.import_([json.dumps(record) for record in records])
+            copy.import_([json.dumps(record) for record in records], change_existing=True)
         assert (len(copy), copy.graph().media_spaces) == (0, {})
 
 

@@ -70,19 +70,26 @@ def _atomic_output(file: str) -> Any:
     help="The format of the file: ecphora for an export, or that of a plug-in (ecphora plugins lists them).",
 )
 @click.option("--restore", is_flag=True, help="Also import what was forgotten here on purpose.")
+@click.option(
+    "--change-existing",
+    is_flag=True,
+    help="Also import what ends, archives, links or blocks memories that the file does not bring.",
+)
 @common_options
-def import_(context: CommandContext, *, file: str, format_name: str, restore: bool) -> None:
+def import_(context: CommandContext, *, file: str, format_name: str, restore: bool, change_existing: bool) -> None:
     """Read an export into a scope, which may already hold memories.
 
-    The whole file is checked before anything is written. Importing it twice changes nothing. With --format, a plug-in
-    reads a file or folder of another program.
+    The whole file is checked before anything is written. Importing it twice changes nothing, and ecphora undo takes it
+    back. With --format, a plug-in reads a file or folder of another program.
     """
+    if change_existing and format_name != importers.NATIVE_FORMAT:
+        raise click.UsageError("--change-existing is for exports of ecphora; leave it out with --format")
     if format_name != importers.NATIVE_FORMAT:
         _import_with_plugin(context, file, format_name, restore=restore)
         return
     bar = progress_bar(context.err, "importing", is_shown=context.has_progress_bar)
     with context.open_memory(create=True, needs_embedder=True) as memory, _open_lines(file) as lines, bar as progress:
-        count = memory.import_(lines, restore=restore, progress=progress)
+        count = memory.import_(lines, restore=restore, change_existing=change_existing, progress=progress)
     if context.as_json:
         context.write_json(dataclasses.asdict(count))
         return

@@ -48,12 +48,12 @@ def import_(
     connection: ServerConnection, scope: str, lines: Iterable[str], arguments: Mapping[str, Any]
 ) -> TransferResult:
     """Send an export line by line; the server imports it once it has all of it."""
-    restore = check_flag("restore", arguments.get("restore", False))
+    flags = {name: check_flag(name, arguments.get(name, False)) for name in ("restore", "change_existing")}
     with connection.open(
         "POST",
         "import",
         scope=scope,
-        parameters={"restore": str(restore).lower()},
+        parameters={name: str(flag).lower() for name, flag in flags.items()},
         content=_parts(check_lines(lines)),
         content_type=NDJSON,
         is_long=True,

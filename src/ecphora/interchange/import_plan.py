@@ -1,12 +1,13 @@
 """Plans an import: compares an export with the scope, and says what is left to write.
 
 What was forgotten in the scope is left out, and so is what it did to others: names keep nothing of a mention that is
-left out, and what a forgotten memory superseded does not end.
+left out, and what a forgotten memory superseded does not end. Unless existing memories may be changed, only the part of
+the file is planned that concerns what it brings (:mod:`.own_part`).
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
@@ -32,6 +33,7 @@ from ..model import (
 )
 from ..ports import Embedder
 from .media_vectors import check_media_vectors
+from .own_part import own_part, without_numbers
 from .portions import Portion, split_into_portions
 from .records import ExportContents
 
@@ -52,6 +54,7 @@ class ImportPlan:
     tombstones: Sequence[Tombstone] = ()
     existing: int = 0
     blocked: int = 0
+    skipped: int = 0
     notices: tuple[str, ...] = ()
 
 
@@ -62,15 +65,24 @@ def plan_import(
     embedder: Embedder,
     *,
     restore: bool,
+    change_existing: bool,
+    own_ids: Collection[NodeId],
     portion_size: int,
 ) -> ImportPlan:
-    """Compare an export with the scope; raises before anything is written."""
+    """Compare an export with the scope; raises before anything is written.
+
+    ``own_ids`` are those of the memories that the same import has brought before.
+    """
     if current.embedder is not None and current.embedder != embedder.name:
         raise EmbedderMismatch(
             f"scope {scope!r} was embedded by {current.embedder!r}, the import would use {embedder.name!r}; "
             f"import with {current.embedder!r}, or into another scope"
         )
     stored = {node.id: node for node in current.nodes}
+    skipped: Counter[str] = Counter()
+    if not change_existing:
+        own = own_part(contents, current, own_ids)
+        contents, skipped = own.contents, own.skipped
     _check_collisions(contents, stored)
     _check_references(contents, stored)
     check_media_vectors(contents, current)
@@ -84,6 +96,8 @@ def plan_import(
     tombstones_by_node, new_tombstones, living = _split_tombstones(contents, current, nodes, stored)
     if living:
         notices += (f"{living} memories that the file calls forgotten are here and stay; remove them with forget",)
+    if skipped:
+        notices += (_skip_notice(skipped),)
     edges = [edge for edge in contents.edges if {edge.src, edge.dst, edge.provenance or edge.src} <= present_ids]
     ends = _ends_to_write(contents, stored, present_ids)
     return ImportPlan(
@@ -100,8 +114,17 @@ def plan_import(
         tombstones=new_tombstones,
         existing=sum(1 for node in contents.nodes if node.id in stored),
         blocked=len(blocked),
+        skipped=skipped.total(),
         notices=notices,
     )  # fmt: skip
+
+
+def _skip_notice(skipped: Mapping[str, int]) -> str:
+    counts = ", ".join(f"{count:,} {name}" for name, count in skipped.items())
+    return (
+        f"left out, because they name memories that this import does not bring: {counts}; "
+        "to change those memories too, import with change_existing=True (--change-existing)"
+    )
 
 
 def _check_collisions(contents: ExportContents, stored: Mapping[NodeId, Node]) -> None:
@@ -299,19 +322,15 @@ def _missing_items(items: Sequence[T], current: Iterable[T]) -> Sequence[T]:
 
 def _missing_accesses(accesses: Sequence[Access], current: Sequence[Access]) -> Sequence[Access]:
     """Return the accesses that are not in the scope yet, each as often as it is missing, without expired ones."""
-    remaining = Counter(_without_numbers(access) for access in current)
+    remaining = Counter(without_numbers(access) for access in current)
     oldest: dict[tuple[NodeId, AccessKind | Mark], Access] = {}
     for access in current:
         oldest.setdefault((access.node, access.kind), access)
     missing = []
     for access in accesses:
         first = oldest.get((access.node, access.kind))
-        if remaining[_without_numbers(access)] > 0:
-            remaining[_without_numbers(access)] -= 1
+        if remaining[without_numbers(access)] > 0:
+            remaining[without_numbers(access)] -= 1
         elif first is None or access.at > first.at or first.nth == 1 + (first.kind == AccessKind.ENCODED):
             missing.append(access)
     return missing
-
-
-def _without_numbers(access: Access) -> Access:
-    return replace(access, seq=0, nth=0)

@@ -17,10 +17,12 @@ from typing import Any, TextIO
 
 from .. import encode
 from ..cancellation import current_cancellation
+from ..clock import utc_now
 from ..english_vectors import embed_english, with_english_vectors
 from ..errors import StaleWrite, StoreBusy
-from ..model import UNEMBEDDED_KINDS, UNINDEXED_KINDS, NodeId, TransferResult, Vector, WriteBatch
-from ..ports import Embedder, Progress, Store, english_embedder
+from ..ids import IMPORT_PREFIX
+from ..model import UNEMBEDDED_KINDS, UNINDEXED_KINDS, NodeId, TransferResult, UndoBatch, Vector, WriteBatch
+from ..ports import Clock, Embedder, Progress, Store, UndoBatchStore, english_embedder
 from .import_plan import ImportPlan, plan_import
 from .json_lines import media_vector_to_json, to_json, to_line, vector_to_base64
 from .portions import Portion
@@ -81,33 +83,55 @@ def import_scope(
     embedder: Embedder,
     *,
     restore: bool = False,
+    change_existing: bool = False,
+    clock: Clock = utc_now,
     progress: Progress | None = None,
 ) -> TransferResult:
     """Import an export into a scope, which may hold memories already.
 
     Everything is checked before the first write. Existing items are left as they are, so that importing twice, or again
     after an interruption, is harmless. Memories that were forgotten in the scope stay forgotten, unless ``restore`` is
-    set. Tombstones of the file are imported, but no existing memory is forgotten by them.
+    set. What would change memories that neither this import nor an earlier one of the same lines has brought is left
+    out (:mod:`.own_part`), unless ``change_existing`` is set. Tombstones of the file are imported if the scope holds
+    nothing else, or with ``change_existing``; no existing memory is forgotten by them. All commits are one undo batch.
 
     Raises ``InvalidRecord`` with the number of an invalid line, ``IdCollision`` for an id that belongs to another
     memory in the scope, and ``EmbedderMismatch`` if the scope has another embedder.
     """
     contents = parse_export(lines)
-    done = TransferResult()
+    batch_id, now = f"{IMPORT_PREFIX}{contents.digest}", clock()
+    done, own_ids = TransferResult(), set[NodeId]()
     for _ in range(MAX_RETRIES):
+        current = store.changes_since(scope, 0)
+        if isinstance(store, UndoBatchStore):
+            own_ids.update(store.node_ids_of_batch(scope, batch_id))
         plan = plan_import(
-            contents, store.changes_since(scope, 0), scope, embedder, restore=restore, portion_size=NODES_PER_PORTION
+            contents,
+            current,
+            scope,
+            embedder,
+            restore=restore,
+            change_existing=change_existing,
+            own_ids=own_ids,
+            portion_size=NODES_PER_PORTION,
         )
-        existing = plan.existing - done.nodes
+        existing, revision = plan.existing - done.nodes, current.revision
         try:
             for batch in _write_batches(plan, embedder, progress):
                 with current_cancellation().commit():
-                    written = store.commit(scope, batch)
-                done = _add_counts(done, written)
+                    written = store.commit(scope, _as_part_of_import(batch, batch_id, now, revision))
+                revision, done = written.revision, _add_counts(done, written)
+                own_ids.update(node.id for node in written.nodes)
         except StaleWrite:
             continue  # another process has written meanwhile: plan again
-        return replace(done, existing=existing, blocked=plan.blocked, notices=plan.notices)
+        return replace(done, existing=existing, blocked=plan.blocked, skipped=plan.skipped, notices=plan.notices)
     raise StoreBusy(f"other processes changed scope {scope!r} {MAX_RETRIES} times meanwhile; import again")
+
+
+def _as_part_of_import(batch: WriteBatch, batch_id: str, now: datetime, revision: int) -> WriteBatch:
+    """A batch of an import with its undo batch; with tombstones, it may meet no memory written since it was planned."""
+    undo_batch = UndoBatch(batch_id, now, {"nodes": len(batch.nodes), "edges": len(batch.edges)})
+    return replace(batch, undo_batch=undo_batch, expected_revision=revision if batch.tombstones else None)
 
 
 def _write_batches(plan: ImportPlan, embedder: Embedder, progress: Progress | None) -> Iterator[WriteBatch]:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 import numpy as np
@@ -49,7 +50,8 @@ FORMAT_VERSION = 2
 class ExportContents:
     """The items of an export in their order.
 
-    ``line_by_node`` has the line number of each node, ``references`` the line numbers at which nodes are referred to.
+    ``line_by_node`` has the line number of each node, ``references`` the line numbers at which nodes are referred to,
+    ``digest`` recognizes the same lines.
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -62,15 +64,17 @@ class ExportContents:
     needs_full_log: bool = False
     line_by_node: dict[NodeId, int] = field(default_factory=dict)
     references: list[tuple[NodeId, int]] = field(default_factory=list)
+    digest: str = ""
 
 
 def parse_export(lines: Iterable[str]) -> ExportContents:
     """Check every line of an export; raises ``InvalidRecord`` with the number of the first invalid line."""
-    contents = ExportContents()
+    contents, digest = ExportContents(), blake2b(digest_size=8)
     version = None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
+        digest.update(line.strip().encode("utf-8", "surrogatepass") + b"\n")
         try:
             record = parse_object(line.removeprefix("\ufeff") if number == 1 else line)
             if version is None:
@@ -83,6 +87,7 @@ def parse_export(lines: Iterable[str]) -> ExportContents:
             raise InvalidRecord(f"line {number}: {error}") from error
     if version is None:
         raise InvalidRecord(f'the file is empty; an export begins with a line {{"ecphora": {FORMAT_VERSION}, ...}}')
+    contents.digest = digest.hexdigest()
     contents.nodes = documents.with_start_offsets(contents.nodes)
     return contents
 

@@ -34,6 +34,12 @@ EVENT_NAMES = {"CandidatesFound": "candidates", "HitsRanked": "hits", "RecallEnd
 """The names of the events of a streamed recall."""
 BACKUP_HEADERS = {"episodes": "Ecphora-Episodes", "sha256": "Ecphora-Sha256"}
 """The headers of a backup, for what the method returns of the copy."""
+IMPORT_FLAGS = {
+    "restore": "Also import what was forgotten here.",
+    "change_existing": "Also import what ends, archives, links or blocks memories that the file does not bring; needs "
+    "the right to read too.",
+}
+"""The parameters of an import, in its address."""
 PART_BYTES = 1 << 18
 """Bytes of a backup that are sent together."""
 ScopeName = Annotated[
@@ -264,11 +270,13 @@ def _add_import(app: FastAPI, service: Service) -> None:
     """Add the route of imports, whose body is the export, read as it arrives."""
     operation = operations.IMPORT
 
-    async def endpoint(request: Request, scope: str, restore: bool = False) -> Response:
+    async def endpoint(request: Request, scope: str, **flags: bool) -> Response:
+        if flags["change_existing"]:
+            check_rights(grant_of(request), scope, operations.CHANGE)
         parts = request.stream()
 
         def read(memory: Memory) -> Any:
-            return operation.call(memory, {"restore": restore}, lines=read_lines(parts))
+            return operation.call(memory, flags, lines=read_lines(parts))
 
         try:
             result = await service.run(
@@ -278,19 +286,21 @@ def _add_import(app: FastAPI, service: Service) -> None:
             raise RequestError(HTTPStatus.BAD_REQUEST, "the body ended early; nothing was imported") from error
         return Response(result, media_type=JSON)
 
-    restore = inspect.Parameter(
-        "restore",
-        inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[bool, Query(description="Also import what was forgotten here.")],
-        default=False,
-    )
     text = {"schema": {"type": "string", "description": "An export: a JSON object a line."}}
     _add_route(
         app,
         operation,
         endpoint,
         answer=schemas.answer_type(operation.answer),
-        parameters=(restore,),
+        parameters=tuple(
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=Annotated[bool, Query(description=description)],
+                default=False,
+            )
+            for name, description in IMPORT_FLAGS.items()
+        ),
         openapi_extra={"requestBody": {"required": True, "content": {NDJSON: text}}},
     )
 

@@ -506,7 +506,7 @@ class StoreContract:
             with _expect_error(InvalidInput):
                 store.commit(SCOPE, WriteBatch(undoes="first"))
 
-    def test_batch_that_wrote_last_is_undone_first(self, locations: Locations) -> None:
+    def test_latest_batch_is_undone_first(self, locations: Locations) -> None:
         """Another process may commit a batch of its own between two commits of one batch."""
         with closing(locations()()) as store:
             store.commit(SCOPE, WriteBatch(nodes=(sample_node("a"), sample_node("b"))))
