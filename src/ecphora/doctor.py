@@ -252,7 +252,7 @@ class _Examination:
         """Report texts without a vector of the scope's embedder, or with a damaged one."""
         missing, damaged = self.store.ids_without_vector(scope.name), self.store.ids_with_damaged_vector(scope.name)
         damaged_english = self.store.ids_with_damaged_english_vector(scope.name)
-        fault = "are not finite, or have a wrong size"
+        fault = "do not have the length 1, or have a wrong size"
         problems = (
             (f"{len(missing)} texts have no vector of {scope.embedder!r}", missing, self._embed),
             (f"the vectors of {len(damaged)} texts {fault}: {_listed(damaged)}", damaged, self._embed),

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import Vectors
+from .model import Mask, Scores, Vectors
 
 MIN_DIM = 64
 """The fewest numbers of a vector that is quantized."""
 TOP_LEVEL = 127
+UNIT_TOLERANCE = 0.01
+"""How far from 1 the length of a vector may be before it is quantized."""
 
 Levels = NDArray[Any]
 """8-bit integers, or the numbers themselves; shape ``(vectors, dim)``."""
@@ -37,3 +39,15 @@ def dequantize(levels: Levels, scales: Scales) -> Vectors:
     """The vectors that levels and scales stand for, of the same shape as the levels."""
     vectors: Vectors = levels * scales.astype(np.float32)[..., None]
     return vectors
+
+
+def are_unit_lengths(lengths: Scores, dim: int) -> Mask:
+    """Which lengths quantized vectors of ``dim`` numbers can have, if the vectors had the length 1 before.
+
+    At most, every number but the largest is rounded by half a level: down to 0, or up from 1/2 to 1.
+    """
+    rounded = dim if dim >= MIN_DIM else 0
+    lowest = np.sqrt(TOP_LEVEL**2 / (TOP_LEVEL**2 + rounded / 4))
+    highest = np.sqrt((TOP_LEVEL**2 + rounded) / (TOP_LEVEL**2 + rounded / 4))
+    found: Mask = (lengths >= lowest - UNIT_TOLERANCE) & (lengths <= highest + UNIT_TOLERANCE)
+    return found

@@ -72,6 +72,16 @@ class VectorColumn:
             np.vecdot(block[: len(part)], vector, out=scores[start : start + BLOCK])
         return scores * self._scales.view
 
+    def lengths(self) -> Scores:
+        """The length of each vector; not a number where its scale is not."""
+        levels, squares = self._levels.view, np.empty(len(self), np.float32)
+        block = np.empty((BLOCK, self.dim), np.float32)
+        for start in range(0, len(levels), BLOCK):
+            part = levels[start : start + BLOCK]
+            np.copyto(block[: len(part)], part)
+            np.vecdot(block[: len(part)], block[: len(part)], out=squares[start : start + BLOCK])
+        return np.sqrt(squares) * self._scales.view
+
     def append(self, vectors: Vectors) -> "VectorColumn":
         """Return the column with some vectors added."""
         levels, scales = quantize(vectors)

@@ -9,6 +9,7 @@ import apsw
 import numpy as np
 import pytest
 
+from ecphora.doctor import examine
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreDamaged
 from ecphora.memory import Memory
@@ -40,8 +41,11 @@ NAN = np.full(16, np.nan, "<f2").tobytes()
 INFINITE = np.array([*range(15), np.inf], "<f2").tobytes()
 
 
+LONG, SHORT = (np.array([length, *[0] * 15], "<f2").tobytes() for length in (-2.5, 0.5))
+
+
 @pytest.mark.medium
-@pytest.mark.parametrize("value", [NAN, INFINITE, b"", b"\0", NAN[:-2], bytes(34)])
+@pytest.mark.parametrize("value", [NAN, INFINITE, LONG, SHORT, bytes(32), b"", b"\0", NAN[:-2], bytes(34)])
 def test_damaged_vector_is_ignored_and_logged_once(value: bytes, path: Path, caplog: pytest.LogCaptureFixture) -> None:
     texts = ["Ana moved to Porto.", "She likes the river.", "A boat lies there."]
     with Memory(path, embedder=HashingEmbedder(16)) as memory:
@@ -58,6 +62,31 @@ def test_damaged_vector_is_ignored_and_logged_once(value: bytes, path: Path, cap
     (record,) = caplog.records
     assert first in record.getMessage()
     assert "ecphora doctor --fix" in record.getMessage()
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("bit", [15, 14, 13, 12, 11, 10, 9, 8])
+@pytest.mark.parametrize("use_snapshot", [False, True])
+def test_flipped_bit_in_the_scale_of_a_vector_empties_no_recall(path: Path, bit: int, use_snapshot: bool) -> None:
+    """The scale multiplies every number of its vector; sign, exponent and the upper half of the fraction change it."""
+    embedder = HashingEmbedder(64)
+    texts = ["Ana moved to Porto.", "She likes the river.", "A boat lies there."]
+    with Memory(path, embedder=embedder) as memory:
+        ids = memory.remember(texts, session="s").ids
+    with closing(apsw.Connection(str(path))) as db:
+        if not use_snapshot:
+            db.execute("DELETE FROM graph_snapshot")
+        value = bytearray(db.execute("SELECT value FROM vector WHERE node = 2").get)
+        value[64 + bit // 8] ^= 1 << bit % 8
+        db.execute("UPDATE vector SET value = ? WHERE node = 2", (bytes(value),))
+    with Memory(path, embedder=embedder) as memory:
+        graph = memory.graph()
+        assert [graph.id(row) for row in graph.vector_rows["rows"]] == [ids[0], ids[2]]
+        for strategy in ("fused", "dense", "bm25"):
+            assert ids[0] in [hit.id for hit in memory.recall("Who moved to Porto?", strategy=strategy)]
+    (finding,) = examine(path, fix=True, make_embedder=lambda _: embedder).findings
+    assert "the vectors of 1 texts do not have the length 1" in finding.problem
+    assert examine(path).findings == ()
 
 
 @pytest.mark.medium

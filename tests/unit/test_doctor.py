@@ -107,12 +107,12 @@ def test_missing_file_is_an_error_and_not_created(tmp_path: Path) -> None:
         (
             ["UPDATE vector SET value = x'003c003c' WHERE node = 1 AND scope = 2"],
             Severity.WARNING,
-            f"scope 'other': the vectors of 1 texts are not finite, or have a wrong size: '{FIRST}'",
+            f"scope 'other': the vectors of 1 texts do not have the length 1, or have a wrong size: '{FIRST}'",
         ),
         (
             ["UPDATE vector SET value = CAST(substr(value, 3) || x'007e' AS BLOB) WHERE node = 1 AND scope = 1"],
             Severity.WARNING,
-            f"scope 'default': the vectors of 1 texts are not finite, or have a wrong size: '{FIRST}'",
+            f"scope 'default': the vectors of 1 texts do not have the length 1, or have a wrong size: '{FIRST}'",
         ),
         (
             ["UPDATE node SET happened_at = 'soon', recorded_at = '' WHERE seq = 1 AND scope = 1"],

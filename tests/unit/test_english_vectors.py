@@ -326,7 +326,7 @@ def test_doctor_makes_damaged_english_vectors_again(memory: Memory, path: Path) 
         assert english_ids(damaged) == []
         assert "en" in {hit.id for hit in damaged.recall(QUESTION)}
     (finding,) = examine(path, fix=False, make_embedder=lambda _name: Pair()).findings
-    assert "the English vectors of 1 texts are not finite, or have a wrong size: 'en'" in finding.problem
+    assert "the English vectors of 1 texts do not have the length 1, or have a wrong size: 'en'" in finding.problem
     shutil.copy(path, other := path.with_name("other.db"))
     examine(other, fix=True, make_embedder=lambda _name: ALONE)
     assert not examine(other, fix=False, make_embedder=lambda _name: ALONE).findings

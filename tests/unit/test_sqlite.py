@@ -204,7 +204,7 @@ def test_vectors_of_another_embedder_are_hidden_until_the_switch(two_memories: P
     with closing(SQLiteStore(two_memories)) as store:
         before = apply_batch(Graph(), store.changes_since("s", 0))
         assert store.ids_to_reembed("s", "new", limit=9) == ["a", "b"]
-        longer = {id_: np.repeat(sample_vector(id_), 2) for id_ in ("a", "b")}
+        longer = {id_: np.repeat(sample_vector(id_), 2) / np.float32(np.sqrt(2)) for id_ in ("a", "b")}
         written_a = store.commit("s", WriteBatch(vectors={"a": longer["a"]}, embedder="new"))
         assert (written_a.vectors, written_a.embedder) == ({}, "hashing/16")
         assert graph_differences(replace(before, revision=2), apply_batch(Graph(), store.changes_since("s", 0))) == []

@@ -15,7 +15,7 @@ def write_media_vectors(
 ) -> tuple[MediaVector, ...]:
     """Write the vectors of media; return them as readers will see them. A vector replaces that of its medium.
 
-    Raises ``InvalidInput`` if the vectors of one model differ in length, and ``WrongVector`` if they are not finite.
+    Raises ``InvalidInput`` if the vectors of one model differ in length, and ``WrongVector`` for another length than 1.
     """
     dims: dict[str, int] = {}
     written: list[MediaVector] = []

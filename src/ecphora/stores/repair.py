@@ -220,14 +220,14 @@ class RepairStore(SQLiteStore):
             return [str(id_) for (id_,) in db.execute(query, (scope,))]
 
     def ids_with_damaged_vector(self, scope: str) -> list[NodeId]:
-        """Return the nodes whose vector of the scope's model has the wrong size or is not finite."""
+        """Return the nodes whose vector of the scope's model has the wrong size or another length than 1."""
         query = f"""SELECT n.id, s.dim, v.value FROM scope s JOIN node n ON n.scope = s.key
                     JOIN vector v ON v.scope = s.key AND v.model = s.embedder AND v.node = n.seq
                     WHERE s.name = ? AND n.kind NOT IN ({_UNEMBEDDED_KINDS_SQL}) ORDER BY n.seq"""  # noqa: S608
         return self._ids_of_damaged(query, scope)
 
     def ids_with_damaged_english_vector(self, scope: str) -> list[NodeId]:
-        """Return the nodes whose English vector has the wrong size or is not finite."""
+        """Return the nodes whose English vector has the wrong size or another length than 1."""
         query = """SELECT n.id, s.english_dim, v.value FROM scope s JOIN node n ON n.scope = s.key
                    JOIN english_vector v ON v.scope = s.key AND v.node = n.seq WHERE s.name = ? ORDER BY n.seq"""
         return self._ids_of_damaged(query, scope)
@@ -277,12 +277,12 @@ class RepairStore(SQLiteStore):
             _force_reload(db)
 
     def ids_with_damaged_media_vector(self, scope: str) -> list[NodeId]:
-        """Return the nodes of which a medium has a vector of the wrong size, or one that is not finite."""
+        """Return the nodes of which a medium has a vector of the wrong size or another length than 1."""
         with self._transaction("DEFERRED") as db:
             return list(dict.fromkeys(id_ for id_, _ in _damaged_media_vectors(db, scope)))
 
     def delete_damaged_media_vectors(self, scope: str) -> None:
-        """Delete the vectors of media that have the wrong size or are not finite."""
+        """Delete the vectors of media that have the wrong size or another length than 1."""
         with self._transaction("IMMEDIATE") as db:
             found = _damaged_media_vectors(db, scope)
             db.executemany("DELETE FROM media_vector WHERE rowid = ?", ((rowid,) for _, rowid in found))

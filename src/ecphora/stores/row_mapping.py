@@ -24,7 +24,7 @@ from ..model import (
     Vector,
     Vectors,
 )
-from ..quantization import MIN_DIM, quantize
+from ..quantization import MIN_DIM, are_unit_lengths, quantize
 from ..vector_column import VectorColumn
 
 SqlValue = None | int | float | bytes | str
@@ -177,7 +177,7 @@ def row_to_access(row: Sequence[Any], node: NodeId) -> Access:
 
 
 def vector_to_blob(vector: Vector, dim: int, node: NodeId) -> bytes:
-    """Convert the vector of a text to bytes; raises ``WrongVector`` if its size is wrong or it is not finite.
+    """Convert the vector of a text to bytes; raises ``WrongVector`` for a wrong size or another length than 1.
 
     A quantized vector has a level of one byte for each number, its scale in half precision, and one or two bytes with
     their count, so that its length is odd. A vector that is too short for that has two bytes for each number.
@@ -188,23 +188,31 @@ def vector_to_blob(vector: Vector, dim: int, node: NodeId) -> bytes:
     levels, scales = quantize(vector[None])
     if not np.isfinite(scales).all():
         raise _not_finite(node)
+    _check_length(vector, node)
     padding = _padding(dim)
     return levels.tobytes() + scales.astype("<f2").tobytes() + bytes([padding] * padding)
 
 
 def half_vector_to_blob(vector: Vector, dim: int, node: NodeId) -> bytes:
-    """Convert a vector to half-precision bytes; raises ``WrongVector`` if its size is wrong or it is not finite."""
+    """Convert a vector to half-precision bytes; raises ``WrongVector`` for a wrong size or another length than 1."""
     _check_size(vector, dim, node)
     with np.errstate(over="ignore"):  # numbers that are too large become infinite
         half = vector.astype("<f2")
     if not np.isfinite(half).all():
         raise _not_finite(node)
+    _check_length(vector, node)
     return half.tobytes()
 
 
 def _check_size(vector: Vector, dim: int, node: NodeId) -> None:
     if vector.shape != (dim,):
         raise WrongVector(f"the vector of {node!r} has shape {vector.shape}, this memory's have ({dim},)")
+
+
+def _check_length(vector: Vector, node: NodeId) -> None:
+    length = float(np.linalg.norm(vector))
+    if not are_unit_lengths(np.array([length]), len(vector))[0]:
+        raise WrongVector(f"the vector of {node!r} has the length {length:.3g}, not 1; fix the embedder")
 
 
 def _not_finite(node: NodeId) -> WrongVector:
@@ -222,7 +230,8 @@ def half_to_levels(value: Any) -> Any:
     if dim < MIN_DIM:
         return value
     vector = np.frombuffer(value, "<f2").astype(np.float32)
-    return vector_to_blob(vector, dim, "") if np.isfinite(vector).all() else value
+    is_sound = are_unit_lengths(np.linalg.norm(vector, keepdims=True), dim)[0]
+    return vector_to_blob(vector, dim, "") if is_sound else value
 
 
 def blob_dim(blob: bytes) -> int:
@@ -231,7 +240,7 @@ def blob_dim(blob: bytes) -> int:
 
 
 def blobs_to_vectors(blobs: Sequence[SqlValue], dim: int) -> tuple[VectorColumn, Mask]:
-    """Convert bytes to vectors of texts; the mask says which have ``dim`` finite numbers, others may be 0."""
+    """Convert bytes to vectors of texts; the mask says which have ``dim`` numbers and the length 1."""
     if dim < MIN_DIM:
         values, sound = half_blobs_to_vectors(blobs, dim)
         return VectorColumn.from_vectors(values), sound
@@ -241,14 +250,16 @@ def blobs_to_vectors(blobs: Sequence[SqlValue], dim: int) -> tuple[VectorColumn,
     scales = packed[:, dim : dim + SCALE_SIZE].copy().view("<f2")[:, 0].astype(np.float16)
     sound = fits & np.isfinite(scales) & (packed[:, -1] == _padding(dim))
     scales[~sound] = 0
-    return VectorColumn.from_levels(np.ascontiguousarray(packed[:, :dim]).view(np.int8), scales), sound
+    column = VectorColumn.from_levels(np.ascontiguousarray(packed[:, :dim]).view(np.int8), scales)
+    return column, sound & are_unit_lengths(column.lengths(), dim)
 
 
 def half_blobs_to_vectors(blobs: Sequence[SqlValue], dim: int) -> tuple[Vectors, Mask]:
-    """Convert half-precision bytes to vectors; the mask says which have ``dim`` finite numbers, others may be 0."""
+    """Convert half-precision bytes to vectors; the mask says which have ``dim`` numbers and the length 1."""
     joined, fits = _join(blobs, 2 * dim)
     values = np.frombuffer(joined, "<f2").astype(np.float32).reshape(len(blobs), dim)
-    return values, fits & np.isfinite(values).all(axis=1)
+    with np.errstate(invalid="ignore"):  # numbers that are not finite have no length
+        return values, fits & are_unit_lengths(np.linalg.norm(values, axis=1), dim)
 
 
 def _join(blobs: Sequence[SqlValue], size: int) -> tuple[bytes, Mask]:

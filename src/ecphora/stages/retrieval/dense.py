@@ -98,5 +98,5 @@ def _context_lengths(
         rows = changed_rows(previous, known.value.previous_rows)
     before = previous[rows]
     has_previous[rows] = (before >= 0) & (positions[rows] >= 0) & (positions[before] >= 0)
-    lengths[rows] = np.sqrt(1 + weight * weight + 2 * weight * cosine[rows])
+    lengths[rows] = np.sqrt(np.maximum((1 - weight) ** 2, 1 + weight * weight + 2 * weight * cosine[rows]))
     return _ContextLengths(has_previous, lengths, previous)
