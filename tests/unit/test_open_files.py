@@ -169,6 +169,28 @@ def test_file_replaced_during_opening_is_opened_again(two_memories: Path, monkey
     assert [graph_of(two_memories).row(node) for node in "cd"] == [None, 3]
 
 
+@pytest.mark.medium
+@on_posix
+def test_new_file_replaced_during_opening_is_opened_again(
+    two_memories: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was at the path before, so that only the open file says that another one is there by now."""
+    path = tmp_path / "new.db"
+    shutil.copy(two_memories, path.with_name("backup.db"))
+    opened = connection._open_file
+
+    def slowly(path: Path, wait: int) -> tuple[apsw.Connection, bool]:
+        found = opened(path, wait)
+        if path.with_name("backup.db").exists():
+            put_backup(path)
+        return found
+
+    monkeypatch.setattr(connection, "_open_file", slowly)
+    with closing(SQLiteStore(path)) as store:
+        store.commit("s", sample_batch(sample_node("d")))
+    assert [graph_of(path).row(node) for node in "ad"] == [0, 3]
+
+
 def test_other_spellings_of_a_path_open_the_same_file(two_memories: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(two_memories.parent)
     link = two_memories.with_name("link.db")

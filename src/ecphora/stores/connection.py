@@ -1,7 +1,9 @@
 """Opens a connection to the file, for reading and writing or for reading alone, with its pragmas set."""
 
+import ctypes
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -21,10 +23,20 @@ def open_with_files(path: Path, lock_timeout_ms: int) -> tuple[apsw.Connection, 
         db, read_only = _open_file(path, lock_timeout_ms)
         names = [] if read_only else [Path(db.filename_wal), Path(f"{db.filename_wal.removesuffix('-wal')}-shm")]
         found = OpenFiles.at([path, *names])
-        if before in {None, file_identity(path)}:
+        if before in {None, file_identity(path)} and not _has_moved(db):
             return db, read_only, found
+        if not read_only:
+            with suppress(apsw.Error):  # or else the file that is there now would be read with the log of this one
+                db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         db.close()
     raise StoreBusy(f"{path} is being replaced again and again; try again later")
+
+
+def _has_moved(db: apsw.Connection) -> bool:
+    """Whether the path leads to another file than the one that is open; False where an open file cannot be replaced."""
+    answer = ctypes.c_int(0)
+    db.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(answer))
+    return bool(answer.value)
 
 
 def _open_file(path: Path, lock_timeout_ms: int) -> tuple[apsw.Connection, bool]:
