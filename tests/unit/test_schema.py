@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ecphora.doctor import examine
 from ecphora.errors import StoreDamaged, StoreError, StoreTooNew
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
@@ -48,6 +49,28 @@ def test_empty_file_becomes_a_memory(path: Path) -> None:
     path.touch()
     with closing(SQLiteStore(path)) as store:
         assert store.scopes() == []
+
+
+PLANTED = (
+    "CREATE TRIGGER spy AFTER INSERT ON node BEGIN DELETE FROM tombstone; END",
+    "CREATE VIEW spy AS SELECT text FROM node",
+    "CREATE TABLE spy (text TEXT)",
+    "CREATE INDEX spy ON node (text)",
+    "DROP TRIGGER node_deleted; CREATE TRIGGER node_deleted AFTER DELETE ON node BEGIN DELETE FROM tombstone; END",
+)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("planted", PLANTED)
+def test_planted_object_is_refused_and_named_by_doctor(planted: str, two_memories: Path) -> None:
+    with closing(sqlite3.connect(two_memories)) as db:
+        db.executescript(planted)
+    before = two_memories.read_bytes()
+    with pytest.raises(StoreDamaged, match=r"holds the \w+ '(spy|node_deleted)', which is not ecphora's"):
+        SQLiteStore(two_memories)
+    (finding,) = examine(two_memories).findings
+    assert "which is not ecphora's" in finding.problem
+    assert two_memories.read_bytes() == before
 
 
 def table_definitions(db: sqlite3.Connection) -> list[tuple[str, ...]]:

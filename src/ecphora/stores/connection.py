@@ -10,7 +10,7 @@ import apsw
 
 from ..errors import StoreBusy, StoreError, StoreReadOnly
 from .open_files import OpenFiles, file_identity
-from .schema import check_format, check_migrated, migrate
+from .schema import check_format, check_migrated, check_schema, migrate
 
 MAX_OPEN_RETRIES = 10
 """How often a file is opened again because it was replaced while it was opened."""
@@ -61,6 +61,7 @@ def _open_file(path: Path, lock_timeout_ms: int) -> tuple[apsw.Connection, bool]
     try:
         db.set_busy_timeout(lock_timeout_ms)
         check_format(db, path)
+        check_schema(db, path)
         if read_only:
             check_migrated(db, path)
         else:

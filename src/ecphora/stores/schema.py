@@ -1,7 +1,8 @@
 """The schema of the file: whose the file is, which version it has, and the migrations that bring it up to date."""
 
 import json
-from functools import lru_cache
+import re
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,12 @@ from .row_mapping import SqlValue, half_to_levels
 APPLICATION_ID = 0x65637068  # "ecph" in the file's header
 
 
+_MADE = re.compile(
+    r"CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)|ALTER (TABLE) \w+ RENAME TO (\w+)|(CREATE TRIGGER .*?\bEND\b)", re.DOTALL
+)
+"""What a migration makes: tables and indexes, by name, and triggers, as a whole."""
+
+
 def check_format(db: apsw.Connection, path: Path) -> None:
     """Raise an error if the database is not a memory, or too new, before anything is written to it."""
     version, owner = int(db.pragma("user_version")), int(db.pragma("application_id"))
@@ -25,6 +32,30 @@ def check_format(db: apsw.Connection, path: Path) -> None:
         raise StoreTooNew(
             f"{path} has format {version}, this version reads up to {len(load_migrations())}; upgrade ecphora"
         )
+
+
+def check_schema(db: apsw.Connection, path: Path) -> None:
+    """Raise ``StoreDamaged`` for a trigger, view, table or index that no migration makes, before anything is written.
+
+    A trigger would run at every write, and change or copy what it likes.
+    """
+    tables, triggers = _known_objects()
+    for type_, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master"):
+        # The SQL of a table depends on the version of SQLite that changed it; that of a trigger does not.
+        is_known = sql in triggers if type_ == "trigger" else (type_, name) in tables
+        if not is_known and not str(name).startswith("sqlite_"):
+            raise StoreDamaged(
+                f"{path} holds the {type_} {name!r}, which is not ecphora's and may run when the file is used: restore "
+                f"a copy, or remove it with sqlite3 (DROP {str(type_).upper()})"
+            )
+
+
+@cache
+def _known_objects() -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
+    """The tables and indexes, and the triggers, of every version: another process may migrate a file that is opened."""
+    found = [match for migration in load_migrations() for match in _MADE.findall(migration)]
+    tables = ((f"{made}{renamed}".lower(), f"{name}{new_name}") for made, name, renamed, new_name, _ in found)
+    return frozenset(tables), frozenset(trigger for *_, trigger in found if trigger)
 
 
 def check_migrated(db: apsw.Connection, path: Path) -> None:
