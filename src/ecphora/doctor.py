@@ -17,12 +17,11 @@ from .errors import EcphoraError, EmbedderError, InvalidInput, StoreDamaged, Sto
 from .model import TextAnalysis, WriteBatch
 from .ports import Embedder, english_embedder
 from .readers.late_interaction import LateInteractionReader
+from .stores.open_files import NON_OWNER_BITS
 from .stores.repair import FileFormat, RepairStore, StoredScope, read_file_format
 
 LARGE_WAL_BYTES = 64 * 1024 * 1024
 """The size from which a write-ahead log is reported; SQLite empties it at 4 MB unless a reader blocks that."""
-NON_OWNER_BITS = 0o077
-"""The permission bits of others than the owner."""
 BATCH_SIZE = 512
 """Texts embedded and committed together."""
 MAX_LISTED_ROWS = 20

@@ -43,6 +43,19 @@ def test_files_are_readable_by_the_owner_only(two_memories: Path) -> None:
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there are no modes")
+def test_file_that_others_can_read_becomes_private_and_that_is_said_once(
+    two_memories: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    two_memories.chmod(0o644)
+    for _ in range(2):
+        with closing(SQLiteStore(two_memories)) as store:
+            store.commit("s", WriteBatch(accesses=(Access("a", NOON, AccessKind.USED),)))
+            assert {stat.S_IMODE(file.stat().st_mode) for file in two_memories.parent.iterdir()} == {0o600}
+    (record,) = caplog.records
+    assert "now only by their owner" in record.getMessage()
+
+
 def test_closed_store_leaves_one_file(two_memories: Path) -> None:
     assert [file.name for file in two_memories.parent.iterdir()] == ["memory.db"]
 

@@ -1,10 +1,14 @@
 """The files of an open database, and whether they are still in place."""
 
 import os
+import stat
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+NON_OWNER_BITS = 0o077
+"""The permission bits of others than the owner."""
 FileIdentity = tuple[int, int]
 """The device and inode number of a file, whatever its name."""
 
@@ -24,6 +28,21 @@ class OpenFiles:
         """Return the files that are at some paths now."""
         known = ((path, file_identity(path)) for path in paths)
         return cls({str(path): found for path, found in known if found is not None})
+
+    def make_private(self) -> list[str]:
+        """Take every right from others than their owner; return the files that others could read or write before.
+
+        Only the owner can do so, and only on POSIX.
+        """
+        found = []
+        for path in self.identities if os.name == "posix" else ():
+            with suppress(OSError):
+                status = os.stat(path)  # noqa: PTH116
+                mode = stat.S_IMODE(status.st_mode)
+                if mode & NON_OWNER_BITS and status.st_uid == os.geteuid():
+                    os.chmod(path, mode & ~NON_OWNER_BITS)  # noqa: PTH101
+                    found.append(path)
+        return found
 
     def replaced_path(self) -> str | None:
         """Return the first path that leads to another file by now, or None; three calls of stat, some microseconds."""

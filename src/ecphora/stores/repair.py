@@ -107,6 +107,9 @@ class RepairStore(SQLiteStore):
         with self._lock, self._translate_errors():
             self._open_connection().create_scalar_function("is_time", _is_time, 1)
 
+    def _make_private(self) -> None:
+        """Nothing is changed before it is reported."""
+
     def stored_scopes(self) -> list[StoredScope]:
         """Return every scope, by name."""
         with self._transaction("DEFERRED") as db:

@@ -70,6 +70,8 @@ class SQLiteStore(OpenInEachProcess):
         self._is_truncation_owed = False  # whether the write-ahead log may hold a copy of something forgotten
         with self._translate_errors():
             self._db, self.read_only, self._open_files = open_with_files(self._absolute_path, self._lock_timeout_ms)
+        if not self.read_only:
+            self._make_private()
 
     def __repr__(self) -> str:
         return call_repr("SQLiteStore", str(self.path))
@@ -84,6 +86,11 @@ class SQLiteStore(OpenInEachProcess):
                 self._checkpoint_if_replaced()
                 self._db.close()
                 self._db = None
+
+    def _make_private(self) -> None:
+        """Take the rights of others to the files, and say so; it is said once, as then they have none."""
+        if shared := self._open_files.make_private():
+            _log.warning("%s could be read or written by others than their owner; now only by their owner", shared)
 
     def nonblocking_handle(self) -> "SQLiteStore":
         """Return a second handle, with its own connection, that does not wait for locks; it is closed with this one.
