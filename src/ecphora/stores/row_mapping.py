@@ -230,7 +230,7 @@ def half_to_levels(value: Any) -> Any:
     if dim < MIN_DIM:
         return value
     vector = np.frombuffer(value, "<f2").astype(np.float32)
-    is_sound = are_unit_lengths(np.linalg.norm(vector, keepdims=True), dim)[0]
+    is_sound = are_unit_lengths(np.linalg.norm(vector[None], axis=1), dim)[0]
     return vector_to_blob(vector, dim, "") if is_sound else value
 
 
