@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 from time import perf_counter
 
-import httpx
+import httpx2
 import numpy as np
 from speed import synthetic_questions, synthetic_turns
 
@@ -55,7 +55,7 @@ def load(url: str, token: str, bodies: Sequence[object], clients: int) -> tuple[
 
     def run() -> None:
         headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=url, headers=headers, timeout=120) as client:
+        with httpx2.Client(base_url=url, headers=headers, timeout=120) as client:
             while (number := next(turn)) < len(bodies):
                 start = perf_counter()
                 answer = client.post("/v1/recall", json=bodies[number])

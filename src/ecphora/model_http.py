@@ -94,14 +94,16 @@ class HTTPModelClient:
 
     def try_post(self, body: Mapping[str, Any]) -> Any:
         """The same, but return a 400 or 422 as a :class:`BadRequest`: the caller may try another request."""
-        httpx = self._import_httpx()
+        httpx2 = self._import_httpx2()
         for attempt in range(self._retries + 1):
             wait = min(2.0**attempt / 2, MAX_RETRY_WAIT)
             try:
-                response = self._get_client(httpx).post(self._url, json=body)
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                response = self._get_client(httpx2).post(self._url, json=body)
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 problem, hint, cause = str(error) or type(error).__name__, "", error
-                may_retry = isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
+                may_retry = isinstance(error, httpx2.TransportError) and not isinstance(
+                    error, httpx2.UnsupportedProtocol
+                )
                 if may_retry:
                     hint = "; check the base URL, and that the server runs"
             else:
@@ -137,28 +139,28 @@ class HTTPModelClient:
                 self._client.close()
                 self._client = None
 
-    def _get_client(self, httpx: ModuleType) -> Any:
+    def _get_client(self, httpx2: ModuleType) -> Any:
         with self._lock:
             if self._client is None:
                 headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
-                self._client = httpx.Client(timeout=self._timeout, headers=headers, verify=_certificates(httpx))
+                self._client = httpx2.Client(timeout=self._timeout, headers=headers, verify=_certificates(httpx2))
                 weakref.finalize(self, self._client.close)
             return self._client
 
     def _redact(self, message: str) -> str:
         return (message.replace(self._api_key, "***") if self._api_key else message)[:500]
 
-    def _import_httpx(self) -> ModuleType:
+    def _import_httpx2(self) -> ModuleType:
         try:
-            return importlib.import_module("httpx")
+            return importlib.import_module("httpx2")
         except ImportError as error:
             raise self._error_type(f"{error}; install it with: pip install 'ecphora[openai]'") from error
 
 
 @cache
-def _certificates(httpx: ModuleType) -> Any:
+def _certificates(httpx2: ModuleType) -> Any:
     """The certificates that servers are verified with; all clients share them, since reading takes 40 ms."""
-    return httpx.create_ssl_context()
+    return httpx2.create_ssl_context()
 
 
 def _hint(status: int) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-import httpx
+import httpx2
 import pytest
 
 from ecphora import (
@@ -164,7 +164,7 @@ def test_loop_goes_on_while_a_call_waits_for_the_server(silent: SilentServer) ->
 
 
 def test_memory_belongs_to_one_loop() -> None:
-    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _request: httpx.Response(200, json=7)))
+    client = httpx2.AsyncClient(transport=httpx2.MockTransport(lambda _request: httpx2.Response(200, json=7)))
     memory = connect_async("http://server", http_client=client)
     assert run(memory.count()) == 7
     with pytest.raises(InvalidInput, match="call connect_async in each"):
@@ -177,11 +177,11 @@ def test_client_of_the_user_sends_the_requests_and_stays_open(monkeypatch: pytes
     async def call() -> None:
         seen = []
 
-        def answer(request: httpx.Request) -> httpx.Response:
+        def answer(request: httpx2.Request) -> httpx2.Response:
             seen.append((request.url.path, request.headers["authorization"], request.headers["user-agent"]))
-            return httpx.Response(200, content=gzip.compress(b"3"), headers={"Content-Encoding": "gzip"})
+            return httpx2.Response(200, content=gzip.compress(b"3"), headers={"Content-Encoding": "gzip"})
 
-        async with httpx.AsyncClient(transport=httpx.MockTransport(answer), trust_env=False) as client:
+        async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer), trust_env=False) as client:
             async with connect_async("http://server", "ecp_x", http_client=client) as memory:
                 assert await memory.count() == 3
             assert not client.is_closed
@@ -195,13 +195,13 @@ def test_client_of_the_user_sends_the_requests_and_stays_open(monkeypatch: pytes
 def test_server_that_cannot_be_reached_is_tried_again() -> None:
     attempts = []
 
-    def refuse(request: httpx.Request) -> httpx.Response:
+    def refuse(request: httpx2.Request) -> httpx2.Response:
         attempts.append(request.url.path)
-        raise httpx.ConnectError("refused")
+        raise httpx2.ConnectError("refused")
 
     async def call() -> None:
         async with (
-            httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as client,
+            httpx2.AsyncClient(transport=httpx2.MockTransport(refuse)) as client,
             connect_async("http://server", http_client=client, retries=1) as memory,
         ):
             with pytest.raises(ServerUnavailable, match="cannot be reached"):
@@ -292,7 +292,7 @@ def test_cancelled_import_writes_nothing(server: Server, scope: str) -> None:
 def test_stream_that_is_left_early_closes_its_connection(server: Server, scope: str) -> None:
     async def call() -> None:
         async with (
-            httpx.AsyncClient(limits=httpx.Limits(max_connections=1), timeout=SECONDS) as client,
+            httpx2.AsyncClient(limits=httpx2.Limits(max_connections=1), timeout=SECONDS) as client,
             connect_async(server.url, server.token(scope), scope, http_client=client) as memory,
         ):
             await memory.remember("Ana lives in Porto.")

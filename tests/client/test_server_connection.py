@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from ecphora import (
@@ -24,23 +24,25 @@ from ecphora.client.server_connection import ServerConnection, check_url, error_
 
 from .conftest import run_server
 
-Handler = Callable[[httpx.Request], httpx.Response]
+Handler = Callable[[httpx2.Request], httpx2.Response]
 
 
-def failure(status: int, kind: str, message: str = "no", **headers: str) -> httpx.Response:
+def failure(status: int, kind: str, message: str = "no", **headers: str) -> httpx2.Response:
     body = {"error": {"type": kind, "message": message}}
-    return httpx.Response(status, json=body, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    return httpx2.Response(
+        status, json=body, headers={name.replace("_", "-"): value for name, value in headers.items()}
+    )
 
 
 class Script:
     """A server that gives responses in turn, the last one forever; an exception is raised instead."""
 
-    def __init__(self, *responses: httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]) -> None:
+    def __init__(self, *responses: httpx2.Response | Exception | Callable[[httpx2.Request], httpx2.Response]) -> None:
         self.responses = list(responses)
-        self.requests: list[httpx.Request] = []
+        self.requests: list[httpx2.Request] = []
         self.pauses: list[float] = []
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
         request.read()
         self.requests.append(request)
         found = self.responses.pop(0) if len(self.responses) > 1 else self.responses[0]
@@ -49,7 +51,7 @@ class Script:
         return found(request) if callable(found) else found
 
     def memory(self, retries: int = 2) -> RemoteMemory:
-        client = httpx.Client(transport=httpx.MockTransport(self))
+        client = httpx2.Client(transport=httpx2.MockTransport(self))
         connection = ServerConnection(
             "http://server", "ecp_x", timeout=1, retries=retries, http_client=client, sleep=self.pauses.append
         )
@@ -57,13 +59,15 @@ class Script:
 
 
 def ok(value: object) -> Handler:
-    return lambda _request: httpx.Response(200, content=json.dumps(value))
+    return lambda _request: httpx2.Response(200, content=json.dumps(value))
 
 
 # ---- retries
 
 
-@pytest.mark.parametrize("error", [httpx.ConnectError("refused"), httpx.ConnectTimeout("slow"), httpx.PoolTimeout("x")])
+@pytest.mark.parametrize(
+    "error", [httpx2.ConnectError("refused"), httpx2.ConnectTimeout("slow"), httpx2.PoolTimeout("x")]
+)
 def test_request_that_was_not_sent_is_sent_again(error: Exception) -> None:
     script = Script(error, error, ok({"episode_ids": ["a"], "entity_ids": []}))
     assert script.memory().forget("a").episode_ids == ("a",)
@@ -72,7 +76,9 @@ def test_request_that_was_not_sent_is_sent_again(error: Exception) -> None:
         Script(error).memory().forget("a")
 
 
-@pytest.mark.parametrize("error", [httpx.ReadError("reset"), httpx.RemoteProtocolError("gone"), httpx.WriteError("x")])
+@pytest.mark.parametrize(
+    "error", [httpx2.ReadError("reset"), httpx2.RemoteProtocolError("gone"), httpx2.WriteError("x")]
+)
 def test_lost_answer_is_asked_for_again_only_by_what_reads(error: Exception) -> None:
     reads: list[tuple[Callable[[RemoteMemory], object], object]] = [
         (lambda memory: memory.count(), 3),
@@ -102,7 +108,7 @@ def test_lost_answer_is_asked_for_again_only_by_what_reads(error: Exception) -> 
 
 
 def test_time_limit_is_not_waited_for_twice() -> None:
-    script = Script(httpx.ReadTimeout("slow"))
+    script = Script(httpx2.ReadTimeout("slow"))
     with pytest.raises(ServerUnavailable, match="did not answer within 1 s"):
         script.memory().count()
     assert len(script.requests) == 1
@@ -129,7 +135,7 @@ def test_busy_store_is_tried_again_only_by_what_reads() -> None:
 
 
 def test_import_is_sent_once() -> None:
-    for response in (httpx.ConnectError("x"), failure(429, "TooManyRequests", Retry_After="1")):
+    for response in (httpx2.ConnectError("x"), failure(429, "TooManyRequests", Retry_After="1")):
         script = Script(response)
         with pytest.raises(ServerError):
             script.memory().import_(["{}"])
@@ -150,18 +156,18 @@ def test_errors_have_their_class_and_no_others() -> None:
 @pytest.mark.parametrize(
     "response",
     [
-        httpx.Response(200, text="<html>Welcome</html>"),
-        httpx.Response(200, json={"text": "no node"}),
-        httpx.Response(200, json=[1, 2]),
-        httpx.Response(404, text="<html>Not found</html>"),
-        httpx.Response(500, json={"detail": "x"}),
-        httpx.Response(502, json={"error": "x"}),
-        httpx.Response(302, headers={"Location": "http://elsewhere/"}),
-        httpx.Response(200, content=b"\xff"),
+        httpx2.Response(200, text="<html>Welcome</html>"),
+        httpx2.Response(200, json={"text": "no node"}),
+        httpx2.Response(200, json=[1, 2]),
+        httpx2.Response(404, text="<html>Not found</html>"),
+        httpx2.Response(500, json={"detail": "x"}),
+        httpx2.Response(502, json={"error": "x"}),
+        httpx2.Response(302, headers={"Location": "http://elsewhere/"}),
+        httpx2.Response(200, content=b"\xff"),
         failure(500, "InternalError"),
     ],
 )
-def test_answer_of_another_kind_is_a_server_error(response: httpx.Response) -> None:
+def test_answer_of_another_kind_is_a_server_error(response: httpx2.Response) -> None:
     script = Script(response)
     with pytest.raises(ServerError) as caught:
         script.memory().get("a")
@@ -171,7 +177,7 @@ def test_answer_of_another_kind_is_a_server_error(response: httpx.Response) -> N
 
 
 def test_token_is_sent_to_the_server_alone() -> None:
-    script = Script(httpx.Response(307, headers={"Location": "http://elsewhere/v1/count"}))
+    script = Script(httpx2.Response(307, headers={"Location": "http://elsewhere/v1/count"}))
     with pytest.raises(ServerError):
         script.memory().count()
     assert [str(request.url) for request in script.requests] == ["http://server/v1/count?scope=default"]
@@ -239,7 +245,9 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}")
 
     monkeypatch.setattr(importlib, "import_module", refuse)
-    with pytest.raises(ServerUnavailable, match=r"No module named 'httpx'; install it with: pip install 'ecphora\[cli"):
+    with pytest.raises(
+        ServerUnavailable, match=r"No module named 'httpx2'; install it with: pip install 'ecphora\[cli"
+    ):
         connect("http://127.0.0.1:1", "ecp_x")
 
 
@@ -258,7 +266,7 @@ def test_closed_memory_says_so() -> None:
     memory.close()
     with pytest.raises(ServerUnavailable, match="used after close"):
         memory.count()
-    client = httpx.Client(transport=httpx.MockTransport(ok(3)))
+    client = httpx2.Client(transport=httpx2.MockTransport(ok(3)))
     with connect("http://server", http_client=client) as other:
         assert other.count() == 3
     assert not client.is_closed
@@ -299,7 +307,7 @@ def test_interrupted_wait_cancels_the_job() -> None:
     with pytest.raises(KeyboardInterrupt):
         script.memory().consolidate(progress=interrupt)
     assert script.requests[-1].url.path == "/v1/jobs/j/cancel"
-    gone = Script(ok({"job": "j"}), job("running", done=1), httpx.ConnectError("gone"))
+    gone = Script(ok({"job": "j"}), job("running", done=1), httpx2.ConnectError("gone"))
     with pytest.raises(KeyboardInterrupt):
         gone.memory(retries=0).consolidate(progress=interrupt)
 
@@ -307,7 +315,7 @@ def test_interrupted_wait_cancels_the_job() -> None:
 # ---- streams
 
 
-class Broken(httpx.SyncByteStream):
+class Broken(httpx2.SyncByteStream):
     """An answer that breaks off."""
 
     def __init__(self, *parts: bytes) -> None:
@@ -316,7 +324,7 @@ class Broken(httpx.SyncByteStream):
 
     def __iter__(self) -> Iterator[bytes]:
         yield from self.parts
-        raise httpx.ReadError("reset")
+        raise httpx2.ReadError("reset")
 
     def close(self) -> None:
         self.is_closed = True
@@ -325,29 +333,29 @@ class Broken(httpx.SyncByteStream):
 def test_lines_end_at_line_feeds_alone() -> None:
     connection = Script(ok(0)).memory()._connection
     parts = [b"a\r", b"\nb\xe2\x80", b"\xa8c\n\n", b"", b"d\x0b\x1c", b"e\n", b"f"]
-    response = httpx.Response(200, content=iter(parts))
+    response = httpx2.Response(200, content=iter(parts))
     assert list(connection.lines(response)) == [b"a\r", b"b\xe2\x80\xa8c", b"", b"d\x0b\x1ce", b"f"]
-    assert list(connection.lines(httpx.Response(200, content=iter([b"a\nb\n"])))) == [b"a", b"b"]
+    assert list(connection.lines(httpx2.Response(200, content=iter([b"a\nb\n"])))) == [b"a", b"b"]
 
 
 def test_stream_that_breaks_off_is_unavailable(tmp_path: Any) -> None:
     events = b'{"event": "candidates", "hits": []}\n{"event": "new kind"}\n'
     broken = Broken(events)
-    stream = Script(httpx.Response(200, stream=broken)).memory().stream_recall("x")
+    stream = Script(httpx2.Response(200, stream=broken)).memory().stream_recall("x")
     assert type(next(stream)).__name__ == "CandidatesFound"
     with pytest.raises(ServerUnavailable, match="the answer broke off"):
         next(stream)
     assert broken.is_closed
-    short = Script(httpx.Response(200, content=events)).memory().stream_recall("x")
+    short = Script(httpx2.Response(200, content=events)).memory().stream_recall("x")
     with pytest.raises(ServerUnavailable, match="broke the recall off"):
         list(short)
     failed = b'{"event": "error", "error": {"type": "StoreBusy", "message": "locked"}}\n'
     with pytest.raises(StoreBusy, match="locked"):
-        list(Script(httpx.Response(200, content=events + failed)).memory().stream_recall("x"))
-    backup = httpx.Response(200, stream=Broken(b"SQLite"), headers={"Ecphora-Episodes": "1", "Ecphora-Sha256": "0"})
+        list(Script(httpx2.Response(200, content=events + failed)).memory().stream_recall("x"))
+    backup = httpx2.Response(200, stream=Broken(b"SQLite"), headers={"Ecphora-Episodes": "1", "Ecphora-Sha256": "0"})
     with pytest.raises(ServerUnavailable, match="broke off"):
         Script(backup).memory().backup(tmp_path / "copy.db")
-    wrong = httpx.Response(200, content=b"SQLite", headers={"Ecphora-Episodes": "1", "Ecphora-Sha256": "0"})
+    wrong = httpx2.Response(200, content=b"SQLite", headers={"Ecphora-Episodes": "1", "Ecphora-Sha256": "0"})
     with pytest.raises(ServerError, match="does not arrive as it was sent"):
         Script(wrong).memory().backup(tmp_path / "copy.db")
     assert list(tmp_path.iterdir()) == []
@@ -355,7 +363,7 @@ def test_stream_that_breaks_off_is_unavailable(tmp_path: Any) -> None:
 
 def test_stream_that_is_given_up_is_closed() -> None:
     stream = Broken(b'{"event": "candidates", "hits": []}\n')
-    events = Script(httpx.Response(200, stream=stream)).memory().stream_recall("x")
+    events = Script(httpx2.Response(200, stream=stream)).memory().stream_recall("x")
     next(events)
     events.close()  # type: ignore[attr-defined]  # a generator
     assert stream.is_closed

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from click.testing import CliRunner, Result
 
@@ -29,7 +29,7 @@ TIMEOUT = 120
 @contextmanager
 def serve(
     db: Path, *options: str, command: Sequence[str] = ("serve",)
-) -> Iterator[tuple[subprocess.Popen[str], httpx.Client, list[str]]]:
+) -> Iterator[tuple[subprocess.Popen[str], httpx2.Client, list[str]]]:
     """A server process, a client for it, and the lines that it writes to stderr after it has begun to listen."""
     arguments = [sys.executable, "-m", "ecphora.cli.main", *command, "--db", str(db), "--port", "0", *options]
     environment = {**os.environ, "ECPHORA_EMBEDDER": "hashing"}
@@ -40,7 +40,7 @@ def serve(
             url = json.loads(lines[0])["listening"].removesuffix("/mcp")
             reader = threading.Thread(target=lambda: lines.extend(process.stderr or ()))
             reader.start()
-            with httpx.Client(base_url=url, timeout=TIMEOUT) as client:
+            with httpx2.Client(base_url=url, timeout=TIMEOUT) as client:
                 yield process, client, lines
         finally:
             process.terminate()
@@ -48,7 +48,7 @@ def serve(
         reader.join(TIMEOUT)
 
 
-def post(client: httpx.Client, token: str, path: str, body: Any = None, scope: str = "default") -> httpx.Response:
+def post(client: httpx2.Client, token: str, path: str, body: Any = None, scope: str = "default") -> httpx2.Response:
     headers = {"Authorization": f"Bearer {token}"}
     return client.post(path, params={"scope": scope}, headers=headers, json={} if body is None else body)
 
@@ -165,14 +165,14 @@ def test_server_finishes_what_runs_and_then_closes_the_file(tmp_path: Path) -> N
         assert len(post(client, token, "/v1/recall", {"question": "Where does Ana live?"}).json()["hits"]) == 1
         with ThreadPoolExecutor(1) as pool:
             writing = pool.submit(post, client, token, "/v1/remember", {"content": texts})
-            with httpx.Client(base_url=client.base_url, timeout=TIMEOUT) as other:
+            with httpx2.Client(base_url=client.base_url, timeout=TIMEOUT) as other:
                 while other.get("/health").status_code == 200 and not is_writing(other, token):
                     pass
             process.send_signal(signal.SIGTERM)
             assert writing.result(TIMEOUT).status_code == 200
         assert process.wait(TIMEOUT) == 0
-        with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{client.base_url}/health")
+        with pytest.raises(httpx2.ConnectError):
+            httpx2.get(f"{client.base_url}/health")
     assert not db.with_name("agent.db-wal").exists()  # the file was closed
     with Memory(db, embedder=HashingEmbedder()) as memory:
         assert len(memory) == 3001
@@ -185,7 +185,7 @@ def test_server_finishes_what_runs_and_then_closes_the_file(tmp_path: Path) -> N
     assert token not in "".join(lines)
 
 
-def is_writing(client: httpx.Client, token: str) -> bool:
+def is_writing(client: httpx2.Client, token: str) -> bool:
     """Whether a request beside this one is in progress."""
     text = client.get("/metrics", headers={"Authorization": f"Bearer {token}"}).text
     return "ecphora_requests_in_progress 2" in text.splitlines()

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import uvicorn
 
@@ -123,7 +123,7 @@ def test_large_body_has_more_time(served: tuple[tuple[str, int], str]) -> None:
         yield body[5000:]
 
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    answer = httpx.post(f"http://{host}:{port}/v1/remember", headers=headers, content=parts(), timeout=PATIENCE)
+    answer = httpx2.post(f"http://{host}:{port}/v1/remember", headers=headers, content=parts(), timeout=PATIENCE)
     assert len(answer.json()["created"]) == 2
 
 
@@ -136,7 +136,7 @@ def test_answer_that_takes_long_is_not_cut_off() -> None:
 
     with (
         listen(app, lifespan="off") as (host, port),
-        httpx.Client(base_url=f"http://{host}:{port}", timeout=PATIENCE) as client,
+        httpx2.Client(base_url=f"http://{host}:{port}", timeout=PATIENCE) as client,
     ):
         assert [client.get("/").text for _ in range(2)] == ["ok", "ok"]  # on one connection
 

@@ -191,8 +191,8 @@ def test_invalid_options_are_rejected(options: dict[str, Any]) -> None:
         OpenAILLM("small", **options)
 
 
-def test_missing_httpx_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
+def test_missing_httpx2_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(LLMUnavailable, match=r"ecphora\[openai\]"):
         OpenAILLM("small").complete(PROMPT)
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import httpx
 import httpx2
 import pytest
 import uvicorn
@@ -51,9 +50,9 @@ class Running:
     url: str
     tokens: dict[str, str]
     log: SimpleQueue[str] = field(default_factory=SimpleQueue)
-    http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=30, verify=False))  # noqa: S501  # no TLS here
+    http: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=30, verify=False))  # no TLS here
 
-    def post(self, method: str, params: dict[str, Any], token: str | None, *, query: str = "") -> httpx.Response:
+    def post(self, method: str, params: dict[str, Any], token: str | None, *, query: str = "") -> httpx2.Response:
         """Send one request of the protocol, as a client without a session does."""
         headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
         if token is not None:

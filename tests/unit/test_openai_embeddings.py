@@ -256,7 +256,7 @@ def test_openai_does_not_retry_an_invalid_url(url: str) -> None:
     assert not waits
 
 
-def test_openai_without_httpx_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
+def test_openai_without_httpx2_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(EmbedderUnavailable, match=r"ecphora\[openai\]"):
         OpenAIEmbedder("small").embed(["a"])

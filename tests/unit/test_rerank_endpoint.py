@@ -151,7 +151,7 @@ def test_invalid_response_is_an_error(answer: Any) -> None:
         rerank(answer)
 
 
-def test_missing_httpx_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
+def test_missing_httpx2_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(ReaderUnavailable, match=r"ecphora\[openai\]"):
         RerankReader("m", shape="jina").read(QUESTION, PASSAGES, asked_on=TODAY)

@@ -9,10 +9,10 @@ from ..pickling import OpenInEachProcess
 from ..reprs import call_repr
 from ..validate import check_name
 from .remote_memory import RemoteMemory, missing_name
-from .server_connection import ServerConnection, import_httpx
+from .server_connection import ServerConnection, check_client, import_httpx2
 
 if TYPE_CHECKING:  # an extra
-    import httpx
+    import httpx2
 
     from .loop_transport import LoopTransport
 
@@ -29,21 +29,22 @@ def connect_async(
     *,
     timeout: float = 60.0,
     retries: int = 2,
-    http_client: "httpx.AsyncClient | None" = None,
+    http_client: "httpx2.AsyncClient | None" = None,
 ) -> "AsyncRemoteMemory":
     """Return a memory behind a server, for asyncio: :func:`connect`, with methods that are coroutines.
 
-    The arguments are those of :func:`connect`, but ``http_client`` is an ``httpx.AsyncClient``. Nothing is sent before
+    The arguments are those of :func:`connect`, but ``http_client`` is an ``httpx2.AsyncClient``. Nothing is sent before
     the first call, so this needs no ``await``. Close the memory with ``async with``, or with ``await close()``.
 
-    Raises ``InvalidInput`` for an argument that cannot be used, and ``ServerUnavailable`` if the package httpx is
+    Raises ``InvalidInput`` for an argument that cannot be used, and ``ServerUnavailable`` if the package httpx2 is
     missing.
     """
-    httpx = import_httpx()
-    from .loop_transport import LoopTransport  # noqa: PLC0415  # needs httpx
+    httpx2 = import_httpx2()
+    check_client(http_client, httpx2.AsyncClient)
+    from .loop_transport import LoopTransport  # noqa: PLC0415  # needs httpx2
 
     name, transport = check_name("scope", scope), LoopTransport(http_client)
-    bridge = httpx.Client(transport=transport, trust_env=False)
+    bridge = httpx2.Client(transport=transport, trust_env=False)
     connection = ServerConnection(
         url, token, timeout=timeout, retries=retries, http_client=bridge, sleep=transport.wait
     )

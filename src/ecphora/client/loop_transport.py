@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from threading import Lock
 from typing import Any, TypeVar
 
-import httpx
+import httpx2
 
 from ..cancellation import CallCancelled, current_cancellation
 from ..errors import InvalidInput, ServerUnavailable
@@ -19,13 +19,13 @@ from .server_connection import connection_limits
 R = TypeVar("R")
 
 
-class LoopTransport(httpx.BaseTransport):
-    """A transport for an ``httpx.Client`` in threads, whose requests an ``httpx.AsyncClient`` sends.
+class LoopTransport(httpx2.BaseTransport):
+    """A transport for an ``httpx2.Client`` in threads, whose requests an ``httpx2.AsyncClient`` sends.
 
     ``client`` is one of the user's, which is not closed here.
     """
 
-    def __init__(self, client: httpx.AsyncClient | None = None) -> None:
+    def __init__(self, client: httpx2.AsyncClient | None = None) -> None:
         self._owns_client = client is None
         self._client = client
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -39,19 +39,19 @@ class LoopTransport(httpx.BaseTransport):
             if self._loop is not loop:
                 raise InvalidInput("this memory was used in another event loop; call connect_async in each")
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; returns its answer, of which only the head has been read. For worker threads."""
         stream = request.stream
-        if not isinstance(stream, httpx.AsyncByteStream):
-            assert isinstance(stream, httpx.SyncByteStream)  # noqa: S101  # an httpx.Client has no others
+        if not isinstance(stream, httpx2.AsyncByteStream):
+            assert isinstance(stream, httpx2.SyncByteStream)  # noqa: S101  # an httpx2.Client has no others
             stream = _RequestParts(stream)
-        sent = httpx.Request(
+        sent = httpx2.Request(
             request.method, request.url, headers=request.headers, stream=stream, extensions=request.extensions
         )
         answer = self.run(self._client_for_call().send(sent, stream=True))
         headers = [pair for pair in answer.headers.multi_items() if pair[0] != "content-encoding"]  # decoded by then
         parts = _AnswerParts(self, answer)
-        return httpx.Response(answer.status_code, headers=headers, stream=parts, extensions=answer.extensions)
+        return httpx2.Response(answer.status_code, headers=headers, stream=parts, extensions=answer.extensions)
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Run a coroutine on the loop and wait for it, in a worker thread. A cancelled call cancels it."""
@@ -88,17 +88,17 @@ class LoopTransport(httpx.BaseTransport):
     def _running_loop(self) -> asyncio.AbstractEventLoop | None:
         return None if self._loop is None or self._loop.is_closed() else self._loop
 
-    def _client_for_call(self) -> httpx.AsyncClient:
+    def _client_for_call(self) -> httpx2.AsyncClient:
         with self._lock:  # a thread makes it, since it reads the certificates
             if self._client is None:
-                self._client = httpx.AsyncClient(limits=connection_limits(httpx))
+                self._client = httpx2.AsyncClient(limits=connection_limits(httpx2))
             return self._client
 
 
-class _RequestParts(httpx.AsyncByteStream):
+class _RequestParts(httpx2.AsyncByteStream):
     """A body that is read from an iterator as it is sent, in threads, since the iterator may wait."""
 
-    def __init__(self, parts: httpx.SyncByteStream) -> None:
+    def __init__(self, parts: httpx2.SyncByteStream) -> None:
         self._parts = parts
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -107,10 +107,10 @@ class _RequestParts(httpx.AsyncByteStream):
             yield part
 
 
-class _AnswerParts(httpx.SyncByteStream):
+class _AnswerParts(httpx2.SyncByteStream):
     """The body of an answer, as it arrives."""
 
-    def __init__(self, transport: LoopTransport, answer: httpx.Response) -> None:
+    def __init__(self, transport: LoopTransport, answer: httpx2.Response) -> None:
         self._transport, self._answer = transport, answer
 
     def __iter__(self) -> Iterator[bytes]:

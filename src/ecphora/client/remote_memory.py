@@ -29,7 +29,7 @@ from . import transfer
 from .server_connection import ServerConnection, error_of
 
 if TYPE_CHECKING:  # an extra
-    import httpx
+    import httpx2
 
 LOCAL_METHODS = {
     "build_query": "strategies run on the server",
@@ -65,17 +65,17 @@ def connect(
     *,
     timeout: float = 60.0,
     retries: int = 2,
-    http_client: "httpx.Client | None" = None,
+    http_client: "httpx2.Client | None" = None,
 ) -> "RemoteMemory":
     """Return a memory behind the server at ``url``, such as ``http://127.0.0.1:8765``; ``scope`` says whose.
 
     ``token`` is one made by ``ecphora token create``; None for a server without tokens. A call waits at most
     ``timeout`` seconds for the server to accept it, and for each part of the answer. A request is sent again up to
     ``retries`` times where that is safe: if it was not sent, if the server refused it for its rate, and if it only
-    reads. ``http_client`` is an ``httpx.Client`` of your own, for proxies or certificates; you close it.
+    reads. ``http_client`` is an ``httpx2.Client`` of your own, for proxies or certificates; you close it.
 
     Nothing is sent before the first call. Raises ``InvalidInput`` for an argument that cannot be used, and
-    ``ServerUnavailable`` if the package httpx is missing.
+    ``ServerUnavailable`` if the package httpx2 is missing.
     """
     name = check_name("scope", scope)
     return RemoteMemory(ServerConnection(url, token, timeout=timeout, retries=retries, http_client=http_client), name)

@@ -21,7 +21,7 @@ from ..reprs import show
 from ..validate import check_count, check_number, check_string
 
 if TYPE_CHECKING:  # an extra
-    import httpx
+    import httpx2
 
 MAX_RETRY_WAIT = 30.0
 """The longest pause before a retry, in seconds, even if the server asks for a longer one."""
@@ -38,7 +38,7 @@ class ServerConnection:
     """Sends the requests of one client. Safe to share between threads.
 
     ``timeout`` is in seconds: the longest wait to connect, and for each part of an answer. ``http_client`` replaces the
-    ``httpx.Client``, which is then not closed. ``sleep`` takes seconds.
+    ``httpx2.Client``, which is then not closed. ``sleep`` takes seconds.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ServerConnection:
         *,
         timeout: float,
         retries: int,
-        http_client: "httpx.Client | None" = None,
+        http_client: "httpx2.Client | None" = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.url = check_url(url)
@@ -56,7 +56,8 @@ class ServerConnection:
         self._timeout = check_number("timeout", timeout, above=0)
         self._retries = check_count("retries", retries, minimum=0)
         self._sleep = sleep
-        self._httpx = import_httpx()
+        self._httpx2 = import_httpx2()
+        check_client(http_client, self._httpx2.Client)
         self._owns_client = http_client is None
         self._client = http_client
         self._is_closed = False
@@ -86,7 +87,7 @@ class ServerConnection:
         content_type: str = "application/json",
         is_repeatable: bool = False,
         is_long: bool = False,
-    ) -> Iterator["httpx.Response"]:
+    ) -> Iterator["httpx2.Response"]:
         """Send a request; yield its answer, of which only the head has been read. Raises the server's error.
 
         There is no limit to the wait for the answer of a long one.
@@ -97,30 +98,30 @@ class ServerConnection:
             params={**({} if scope is None else {"scope": scope}), **(parameters or {})},
             headers={**self._headers, **({"Content-Type": content_type} if content else {})},
             content=content or None,
-            timeout=self._httpx.Timeout(self._timeout, read=None if is_long else self._timeout),
+            timeout=self._httpx2.Timeout(self._timeout, read=None if is_long else self._timeout),
         )
         is_stream = not isinstance(content, bytes)  # which is used up once it was sent
         response = self._send(request, retries=0 if is_stream else self._retries, is_repeatable=is_repeatable)
         try:
             yield response
-        except self._httpx.TransportError as error:
+        except self._httpx2.TransportError as error:
             raise self._unavailable(error, "the answer broke off") from error
         finally:
             response.close()
 
-    def _send(self, request: "httpx.Request", *, retries: int, is_repeatable: bool) -> "httpx.Response":
+    def _send(self, request: "httpx2.Request", *, retries: int, is_repeatable: bool) -> "httpx2.Response":
         """Send a request, again where that is safe; return an answer of success."""
-        httpx = self._httpx
+        httpx2 = self._httpx2
         for attempt in range(retries + 1):
             is_last, wait = attempt == retries, min(2.0**attempt / 4, MAX_RETRY_WAIT)
             try:
                 response = self._client_for_call().send(request, stream=True)
-            except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:  # nothing was sent
+            except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:  # nothing was sent
                 if is_last:
                     raise self._unavailable(error, "cannot be reached") from error
-            except httpx.TimeoutException as error:
+            except httpx2.TimeoutException as error:
                 raise self._unavailable(error, f"did not answer within {self._timeout:g} s") from error
-            except httpx.TransportError as error:
+            except httpx2.TransportError as error:
                 if is_last or not is_repeatable:
                     raise self._unavailable(error, "closed the connection") from error
             else:
@@ -136,7 +137,7 @@ class ServerConnection:
             self._sleep(wait)
         raise AssertionError  # the last attempt returns or raises
 
-    def lines(self, response: "httpx.Response") -> Iterator[bytes]:
+    def lines(self, response: "httpx2.Response") -> Iterator[bytes]:
         """The lines of an answer as they arrive, without their ends. Only a line feed ends a line."""
         pending: list[bytes] = []
         for part in response.iter_bytes():
@@ -176,16 +177,16 @@ class ServerConnection:
                 self._client.close()
             self._client = None
 
-    def _client_for_call(self) -> "httpx.Client":
+    def _client_for_call(self) -> "httpx2.Client":
         with self._lock:
             if self._is_closed:
                 raise ServerUnavailable("this memory was used after close(); connect again")
             if self._client is None:
-                self._client = self._httpx.Client(limits=connection_limits(self._httpx))
+                self._client = self._httpx2.Client(limits=connection_limits(self._httpx2))
                 weakref.finalize(self, self._client.close)
             return self._client
 
-    def _read_failure(self, response: "httpx.Response") -> EcphoraError:
+    def _read_failure(self, response: "httpx2.Response") -> EcphoraError:
         """The error that an answer stands for."""
         try:
             entry = json.loads(response.read())["error"]
@@ -193,7 +194,7 @@ class ServerConnection:
         except (ValueError, TypeError, KeyError):
             text = f"the server at {self.url} answered {response.status_code} without an error of Ecphora"
             return ServerError(f"{text}; is the address that of an Ecphora server?")
-        except self._httpx.TransportError as error:
+        except self._httpx2.TransportError as error:
             return self._unavailable(error, "the answer broke off")
         finally:
             response.close()
@@ -208,9 +209,9 @@ class ServerConnection:
         )
 
 
-def connection_limits(module: ModuleType) -> "httpx.Limits":
-    """How many connections a client of httpx has, and how long it keeps unused ones."""
-    return cast("httpx.Limits", module.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEPALIVE_SECONDS))
+def connection_limits(module: ModuleType) -> "httpx2.Limits":
+    """How many connections a client of httpx2 has, and how long it keeps unused ones."""
+    return cast("httpx2.Limits", module.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEPALIVE_SECONDS))
 
 
 def error_of(kind: str, message: str) -> EcphoraError:
@@ -238,6 +239,13 @@ def check_url(value: object) -> str:
     return url
 
 
+def check_client(client: object, expected: type) -> None:
+    """Check an HTTP client of the user's: an instance of the class, or None."""
+    if not isinstance(client, expected | None):
+        given = f"{type(client).__module__}.{type(client).__qualname__}"
+        raise InvalidInput(f"http_client is a {given}; give an httpx2.{expected.__name__}, or None")
+
+
 def _authorization(token: object) -> dict[str, str]:
     """The header that carries a token, which no error shows."""
     if token is None:
@@ -249,9 +257,9 @@ def _authorization(token: object) -> dict[str, str]:
     return {"Authorization": f"Bearer {token.strip()}"}
 
 
-def import_httpx() -> ModuleType:
-    """The package httpx; raises ``ServerUnavailable`` if it is missing."""
+def import_httpx2() -> ModuleType:
+    """The package httpx2; raises ``ServerUnavailable`` if it is missing."""
     try:
-        return importlib.import_module("httpx")
+        return importlib.import_module("httpx2")
     except ImportError as error:
         raise ServerUnavailable(f"{error}; install it with: pip install 'ecphora[client]'") from error

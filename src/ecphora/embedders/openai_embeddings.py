@@ -23,7 +23,7 @@ class OpenAIEmbedder(NamedModelEmbedder):
     length of a vector, by default that of the first answer. A request has up to ``batch_size`` texts and may take
     ``timeout`` seconds; after an answer of 429 or 5xx, or none, it is sent again up to ``retries`` times. The prefixes
     are put before every text of their kind, as some models require ("passage: ", "query: "). ``sleep`` takes seconds.
-    Without httpx, and if the server does not answer or refuses, ``embed`` raises ``EmbedderUnavailable``.
+    Without httpx2, and if the server does not answer or refuses, ``embed`` raises ``EmbedderUnavailable``.
     """
 
     def __init__(

@@ -89,7 +89,7 @@ class OpenAILLM:
         return call_repr("OpenAILLM", self._model)
 
     def complete(self, prompt: Prompt, /) -> Reply:
-        """Answer a prompt; raises ``LLMUnavailable`` if httpx is missing, or the server does not answer or refuses."""
+        """Answer a prompt; raises ``LLMUnavailable`` if httpx2 is missing, or the server does not answer or refuses."""
         started = time.perf_counter()
         dialect = self._dialect
         while isinstance(answer := self._client.try_post(self._body(prompt, dialect)), BadRequest):
