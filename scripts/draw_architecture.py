@@ -112,6 +112,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "cached_property",
                 "ids",
                 "timeparse",
+                "http_route",
                 "reprs",
                 "recollection_tables",
                 "invisible_chars",

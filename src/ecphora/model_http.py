@@ -8,12 +8,12 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from threading import Lock
 from types import ModuleType
 from typing import Any
 
 from .errors import EcphoraError, InvalidInput
+from .http_route import HTTPRoute, find_route
 from .reprs import show
 from .validate import check_count, check_name, check_number
 
@@ -78,6 +78,7 @@ class HTTPModelClient:
         self._sleep = sleep
         self._lock = Lock()
         self._client: Any = None
+        self._route = HTTPRoute()
 
     @property
     def endpoint(self) -> str:
@@ -105,14 +106,14 @@ class HTTPModelClient:
                     error, httpx2.UnsupportedProtocol
                 )
                 if may_retry:
-                    hint = "; check the base URL, and that the server runs"
+                    hint = f"; {self._route.hint('check the base URL, and that the server runs')}"
             else:
                 status = response.status_code
                 if status == 200:
                     try:
                         return response.json()
                     except ValueError as error:
-                        raise self._error_type(f"{self.endpoint} answered with text that is not JSON") from error
+                        raise self._error(": it answered with text that is not JSON") from error
                 bad_request = BadRequest(status, self._redact(_error_message(response)))
                 if status in BAD_REQUEST_STATUSES:
                     return bad_request
@@ -121,16 +122,17 @@ class HTTPModelClient:
                 retry_after = response.headers.get("retry-after", "")
                 wait = min(float(retry_after), MAX_RETRY_WAIT) if retry_after.isdecimal() else wait
             if not may_retry or attempt == self._retries:
-                raise self._error_type(
-                    f"{self.endpoint} {self._failure_text}: {self._redact(problem)}{hint}"
-                ) from cause
+                raise self._error(f": {self._redact(problem)}{hint}") from cause
             self._sleep(wait)
         raise AssertionError  # the last attempt returns or raises
 
     def bad_request_error(self, bad_request: BadRequest) -> EcphoraError:
         """The error for a rejected request."""
         status = bad_request.status
-        return self._error_type(f"{self.endpoint} {self._failure_text}: {status} {bad_request.message}{_hint(status)}")
+        return self._error(f": {status} {bad_request.message}{_hint(status)}")
+
+    def _error(self, problem: str) -> EcphoraError:
+        return self._error_type(f"{self.endpoint} {self._failure_text}{self._route.words}{problem}")
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
@@ -143,7 +145,10 @@ class HTTPModelClient:
         with self._lock:
             if self._client is None:
                 headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
-                self._client = httpx2.Client(timeout=self._timeout, headers=headers, verify=_certificates(httpx2))
+                self._route = find_route(self._url)
+                self._client = self._route.open_client(
+                    httpx2.Client, self._error_type, timeout=self._timeout, headers=headers
+                )
                 weakref.finalize(self, self._client.close)
             return self._client
 
@@ -155,12 +160,6 @@ class HTTPModelClient:
             return importlib.import_module("httpx2")
         except ImportError as error:
             raise self._error_type(f"{error}; install it with: pip install 'ecphora[openai]'") from error
-
-
-@cache
-def _certificates(httpx2: ModuleType) -> Any:
-    """The certificates that servers are verified with; all clients share them, since reading takes 40 ms."""
-    return httpx2.create_ssl_context()
 
 
 def _hint(status: int) -> str:

@@ -23,12 +23,6 @@ from ecphora.testing import ConstantReader, FakeRerankServer, OverlapReader, Rea
 from ecphora.testing.readers import ASKED_ON, rerank_response
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 class TestOverlap(ReaderContract):
     @pytest.fixture
     def reader(self) -> Reader:

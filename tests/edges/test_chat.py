@@ -20,7 +20,7 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty working folder, a cheap embedder, and no settings in the environment."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
-        if name.startswith(("ECPHORA_", "OPENAI_")) or name.lower() in {"http_proxy", "all_proxy"}:
+        if name.startswith(("ECPHORA_", "OPENAI_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
     monkeypatch.setenv("COLUMNS", "100")

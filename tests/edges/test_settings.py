@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home.mkdir()
     monkeypatch.chdir(folder)
     for name in list(os.environ):
-        if name.startswith(("ECPHORA_", "OPENAI_")) or name.lower() in {"http_proxy", "all_proxy"}:
+        if name.startswith(("ECPHORA_", "OPENAI_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.routing import Route
 
+from ecphora.http_route import is_loopback
 from ecphora.server.access_control import AccessPolicy
-from ecphora.server.addresses import host_name, is_loopback, is_origin
+from ecphora.server.addresses import host_name, is_origin
 
 from .conftest import ALL_RIGHTS, Server, log_lines
 

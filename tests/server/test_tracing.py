@@ -93,3 +93,17 @@ def test_failure_is_marked_in_the_span(collector: Collector) -> None:
 def test_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match="no address of a collector"):
         RequestTracer(url)
+
+
+@pytest.mark.medium
+def test_collector_on_the_loopback_is_sent_spans_directly(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    tracer = RequestTracer(collector.url)
+    tracer.add({}, "GET", "/health", 200, 0.001)
+    tracer.close()
+    assert [span.name for span in collector.spans] == ["GET /health"]

@@ -23,12 +23,6 @@ PROMPT = Prompt("Be brief.", "Hello.")
 SCHEMA_PROMPT = Prompt("Be brief.", "Is it held?", SCHEMA, max_tokens=9)
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def chat(server: FakeChatServer, **options: Any) -> OpenAILLM:
     waits: list[float] = options.pop("waits", [])
     return OpenAILLM("small", base_url=server.url, api_key=KEY, sleep=waits.append, **options)

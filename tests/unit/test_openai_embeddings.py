@@ -9,10 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
+import httpx2
 import numpy as np
 import pytest
 
-from ecphora import model_http
+from ecphora import http_route
 from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.embedders.openai_embeddings import OpenAIEmbedder
 from ecphora.errors import EmbedderUnavailable, InvalidInput, WrongVector
@@ -71,9 +72,7 @@ class Server:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    for name in ("http_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
+def server() -> Iterator[Server]:
     made = Server()
     thread = Thread(target=made.http.serve_forever, args=(0.01,))
     thread.start()
@@ -122,14 +121,16 @@ def test_openai_sorts_by_index_and_normalizes(server: Server) -> None:
 @pytest.mark.medium
 def test_certificates_are_read_once_for_all_clients(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     contexts: list[ssl.SSLContext] = []
-    create = ssl.create_default_context
+    create = httpx2.create_ssl_context
 
-    def create_counted(**options: Any) -> ssl.SSLContext:
-        contexts.append(create(**options))
-        return contexts[-1]
+    def create_counted(verify: ssl.SSLContext | bool = True, **options: Any) -> ssl.SSLContext:
+        context = create(verify, **options)
+        if verify is True:
+            contexts.append(context)
+        return context
 
-    monkeypatch.setattr(ssl, "create_default_context", create_counted)
-    model_http._certificates.cache_clear()
+    monkeypatch.setattr(httpx2, "create_ssl_context", create_counted)
+    http_route._certificates.cache_clear()
     server.replies = [vector_reply]
     for _ in range(2):
         with closing(openai(server)) as model:

@@ -31,12 +31,6 @@ PASSAGES = [
 TEXTS = ["Bo: Where do you live?\nChat · 2026-05-01 Ana: In Porto.", "Lunch is ready."]
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 # ---- cross-encoders and GGUF files
 
 

@@ -21,12 +21,6 @@ PASSAGES = [
 TEXTS = ["Bo: Where do you live?\nChat · 2026-05-01 Ana: In Porto.", "Lunch is ready."]
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 COMMON = {"query": QUESTION, "model": "small", "documents": TEXTS, "top_n": 2}
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..server.addresses import ANY_ORIGIN, LOOPBACK_NAMES, OPAQUE_ORIGIN, is_loopback, is_origin
+from ..http_route import is_loopback
+from ..server.addresses import ANY_ORIGIN, LOOPBACK_NAMES, OPAQUE_ORIGIN, is_origin
 from ..server.tokens import Tokens
 from .context import CommandFunction
 

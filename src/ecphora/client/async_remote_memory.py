@@ -5,11 +5,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..async_calls import AsyncMethods, Threads
+from ..http_route import HTTPRoute, find_route
 from ..pickling import OpenInEachProcess
 from ..reprs import call_repr
 from ..validate import check_name
 from .remote_memory import RemoteMemory, missing_name
-from .server_connection import ServerConnection, check_client, import_httpx2
+from .server_connection import ServerConnection, check_client, check_url, import_httpx2
 
 if TYPE_CHECKING:  # an extra
     import httpx2
@@ -43,10 +44,11 @@ def connect_async(
     check_client(http_client, httpx2.AsyncClient)
     from .loop_transport import LoopTransport  # noqa: PLC0415  # needs httpx2
 
-    name, transport = check_name("scope", scope), LoopTransport(http_client)
+    name, route = check_name("scope", scope), HTTPRoute() if http_client is not None else find_route(check_url(url))
+    transport = LoopTransport(http_client, route)
     bridge = httpx2.Client(transport=transport, trust_env=False)
     connection = ServerConnection(
-        url, token, timeout=timeout, retries=retries, http_client=bridge, sleep=transport.wait
+        url, token, timeout=timeout, retries=retries, http_client=bridge, route=route, sleep=transport.wait
     )
     return AsyncRemoteMemory(RemoteMemory(connection, name, sleep=transport.wait), transport)
 

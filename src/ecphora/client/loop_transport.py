@@ -14,6 +14,7 @@ import httpx2
 
 from ..cancellation import CallCancelled, current_cancellation
 from ..errors import InvalidInput, ServerUnavailable
+from ..http_route import HTTPRoute
 from .server_connection import connection_limits
 
 R = TypeVar("R")
@@ -22,12 +23,13 @@ R = TypeVar("R")
 class LoopTransport(httpx2.BaseTransport):
     """A transport for an ``httpx2.Client`` in threads, whose requests an ``httpx2.AsyncClient`` sends.
 
-    ``client`` is one of the user's, which is not closed here.
+    ``client`` is one of the user's, which is not closed here; without one, requests take the ``route``.
     """
 
-    def __init__(self, client: httpx2.AsyncClient | None = None) -> None:
+    def __init__(self, client: httpx2.AsyncClient | None, route: HTTPRoute) -> None:
         self._owns_client = client is None
         self._client = client
+        self._route = route
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = Lock()
 
@@ -91,7 +93,8 @@ class LoopTransport(httpx2.BaseTransport):
     def _client_for_call(self) -> httpx2.AsyncClient:
         with self._lock:  # a thread makes it, since it reads the certificates
             if self._client is None:
-                self._client = httpx2.AsyncClient(limits=connection_limits(httpx2))
+                limits = connection_limits(httpx2)
+                self._client = self._route.open_client(httpx2.AsyncClient, ServerUnavailable, limits=limits)
             return self._client
 
 

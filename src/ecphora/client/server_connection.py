@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from .. import errors
 from ..deserialize import from_json
 from ..errors import AccessDenied, EcphoraError, InvalidInput, ServerError, ServerUnavailable
+from ..http_route import HTTPRoute, find_route
 from ..reprs import show
 from ..validate import check_count, check_number, check_string
 
@@ -38,7 +39,7 @@ class ServerConnection:
     """Sends the requests of one client. Safe to share between threads.
 
     ``timeout`` is in seconds: the longest wait to connect, and for each part of an answer. ``http_client`` replaces the
-    ``httpx2.Client``, which is then not closed. ``sleep`` takes seconds.
+    ``httpx2.Client``, which is then not closed; ``route`` is the way that it takes. ``sleep`` takes seconds.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class ServerConnection:
         timeout: float,
         retries: int,
         http_client: "httpx2.Client | None" = None,
+        route: HTTPRoute | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.url = check_url(url)
@@ -59,6 +61,7 @@ class ServerConnection:
         self._httpx2 = import_httpx2()
         check_client(http_client, self._httpx2.Client)
         self._owns_client = http_client is None
+        self._route = route or (find_route(self.url) if http_client is None else HTTPRoute())
         self._client = http_client
         self._is_closed = False
         self._lock = Lock()
@@ -116,7 +119,8 @@ class ServerConnection:
             is_last, wait = attempt == retries, min(2.0**attempt / 4, MAX_RETRY_WAIT)
             try:
                 response = self._client_for_call().send(request, stream=True)
-            except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:  # nothing was sent
+            except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError) as error:
+                # nothing was sent
                 if is_last:
                     raise self._unavailable(error, "cannot be reached") from error
             except httpx2.TimeoutException as error:
@@ -156,7 +160,8 @@ class ServerConnection:
             return json.loads(text)
         except ValueError as error:
             raise ServerError(
-                f"the server at {self.url} answered with something else than JSON; is the address that of Ecphora?"
+                f"the server at {self.url} answered{self._route.words} with something else than JSON; is the address "
+                "that of Ecphora?"
             ) from error
 
     def decode(self, hint: Any, data: object) -> Any:
@@ -182,8 +187,10 @@ class ServerConnection:
             if self._is_closed:
                 raise ServerUnavailable("this memory was used after close(); connect again")
             if self._client is None:
-                self._client = self._httpx2.Client(limits=connection_limits(self._httpx2))
-                weakref.finalize(self, self._client.close)
+                limits = connection_limits(self._httpx2)
+                client: httpx2.Client = self._route.open_client(self._httpx2.Client, ServerUnavailable, limits=limits)
+                self._client = client
+                weakref.finalize(self, client.close)
             return self._client
 
     def _read_failure(self, response: "httpx2.Response") -> EcphoraError:
@@ -192,8 +199,8 @@ class ServerConnection:
             entry = json.loads(response.read())["error"]
             kind, message = str(entry["type"]), str(entry["message"])
         except (ValueError, TypeError, KeyError):
-            text = f"the server at {self.url} answered {response.status_code} without an error of Ecphora"
-            return ServerError(f"{text}; is the address that of an Ecphora server?")
+            text = f"the server at {self.url} answered {response.status_code}{self._route.words} without an error of"
+            return ServerError(f"{text} Ecphora; is the address that of an Ecphora server?")
         except self._httpx2.TransportError as error:
             return self._unavailable(error, "the answer broke off")
         finally:
@@ -204,9 +211,8 @@ class ServerConnection:
 
     def _unavailable(self, error: Exception, problem: str) -> ServerUnavailable:
         cause = str(error) or type(error).__name__
-        return ServerUnavailable(
-            f"the server at {self.url} {problem} ({cause}); check the address, and that it runs: ecphora serve"
-        )
+        hint = self._route.hint("check the address, and that it runs: ecphora serve")
+        return ServerUnavailable(f"the server at {self.url} {problem}{self._route.words} ({cause}); {hint}")
 
 
 def connection_limits(module: ModuleType) -> "httpx2.Limits":

@@ -1,6 +1,5 @@
-"""Names and addresses of hosts, and which of them only this machine reaches."""
+"""Names of hosts in the headers of requests."""
 
-import ipaddress
 import re
 
 ANY_ORIGIN, OPAQUE_ORIGIN = "*", "null"
@@ -17,14 +16,6 @@ def host_name(host: str) -> str:
     """The name in a Host header, without the port and the brackets of an IPv6 address; empty if it is malformed."""
     found = _HOST.fullmatch(host.lower())
     return found["name"].strip("[]").rstrip(".") if found else ""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server that listens there."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def is_origin(value: str) -> bool:

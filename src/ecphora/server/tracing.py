@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+import requests
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import TracerProvider
@@ -16,6 +17,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from .. import __version__
 from ..errors import InvalidInput
+from ..http_route import is_loopback
 from ..reprs import show
 
 TRACES_PATH = "/v1/traces"
@@ -35,7 +37,9 @@ class RequestTracer:
         self._provider = TracerProvider(
             resource=Resource({SERVICE_NAME: "ecphora", SERVICE_VERSION: __version__}), shutdown_on_exit=False
         )
-        exporter = OTLPSpanExporter(endpoint=_traces_url(url), timeout=EXPORT_SECONDS)
+        endpoint, session = _traces_url(url), requests.Session()
+        session.trust_env = not is_loopback(urlsplit(endpoint).hostname or "")  # no proxy reaches the loopback
+        exporter = OTLPSpanExporter(endpoint=endpoint, timeout=EXPORT_SECONDS, session=session)
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("ecphora.server", __version__)
         self._propagator = TraceContextTextMapPropagator()
