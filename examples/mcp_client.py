@@ -1,6 +1,6 @@
 """A client of the Model Context Protocol that starts ``ecphora mcp`` and uses its tools and resources.
 
-    pip install "ecphora[server]"
+    pip install "ecphora[mcp]"
     python mcp_client.py
 
 Hosts such as Claude Desktop do the same. ``ecphora mcp --install claude-desktop`` adds the server to one.

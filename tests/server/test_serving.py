@@ -195,5 +195,24 @@ def test_server_without_the_extra_says_how_to_install_it(tmp_path: Path, monkeyp
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     refused = run("serve", "--no-auth", db=tmp_path / "agent.db")
     assert refused.exit_code == 1
-    assert 'pip install "ecphora[server]"' in refused.stderr
+    assert "install them with: pip install 'ecphora[server]'" in refused.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", ["mcp", "fastapi"])
+def test_mcp_server_on_a_port_says_which_extras_it_needs(missing: str, tmp_path: Path) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; from ecphora.cli.main import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "mcp", "--http", "--no-auth", "--db", str(tmp_path / "agent.db")]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    assert refused.returncode == 1
+    assert f"needs the package {missing}; install it with: pip install 'ecphora[mcp,server]'" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_server_needs_no_package_of_the_mcp_server() -> None:
+    code = (
+        "import sys; sys.modules.update(mcp=None, mcp_types=None); import ecphora.server.app, ecphora.server.listening"
+    )
+    subprocess.run([sys.executable, "-c", code], timeout=TIMEOUT, check=True)

@@ -93,6 +93,8 @@ def test_missing_package_is_one_error_that_says_what_to_install(
                 patch.setitem(sys.modules, module, None)
             result = CliRunner().invoke(main, ["mcp", "--db", str(tmp_path / "m.db")])
         assert result.exit_code == 1
-        assert result.output.startswith(f"error: the MCP server needs the package {name}; install it with pip install ")
-        assert result.output.endswith('pip install "ecphora[server]"\n')
+        assert result.output.startswith(
+            f"error: the MCP server needs the package {name}; install it with: pip install "
+        )
+        assert result.output.endswith("pip install 'ecphora[mcp]'\n")
     assert not (tmp_path / "m.db").exists()

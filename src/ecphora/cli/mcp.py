@@ -17,8 +17,8 @@ from .server_access import access_options, find_tokens, make_policy
 if TYPE_CHECKING:  # needs the extra
     from ..server.access_control import AccessPolicy
 
-SERVER_EXTRA = 'pip install "ecphora[server]"'
-"""What installs the packages of the server."""
+STDIO_EXTRAS, HTTP_EXTRAS = "mcp", "mcp,server"
+"""The extras with the packages of the server, over stdin and stdout and on a port."""
 HOST_NAMES = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "codex", "gemini", "zed")
 """The hosts whose configuration is known, as ``host_config.HOSTS`` has them."""
 DEFAULT_PORT = 8766
@@ -124,8 +124,8 @@ def _serve_http(
     receive_seconds: float,
     find_policy: Callable[[], "AccessPolicy"],
 ) -> None:
-    mcp_http = _import_server("mcp_http")
-    listening, app, limits = (_import_server(name) for name in ("listening", "app", "limits"))
+    names = ("mcp_http", "listening", "app", "limits")
+    mcp_http, listening, app, limits = (_import_server(name, HTTP_EXTRAS) for name in names)
     options = app.ServerOptions(find_policy(), limits.Limits(receive_seconds=receive_seconds))
 
     def on_start(url: str) -> None:
@@ -147,20 +147,21 @@ def _serve_http(
 
 
 def _serve(context: CommandContext, profile: Any) -> None:
-    mcp_server = _import_server("mcp_server")
+    mcp_server = _import_server("mcp_server", STDIO_EXTRAS)
     with context.open_memory(create=True, needs_embedder=True) as memory:
         mcp_server.serve_stdio(memory, profile)
 
 
-def _import_server(module: str) -> Any:
-    """A module that needs the packages of the server."""
+def _import_server(module: str, extras: str) -> Any:
+    """A module that needs the packages of these extras."""
     try:
         return import_module(f"ecphora.server.{module}")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("ecphora"):
             raise
         package = (error.name or "").partition(".")[0]
-        raise InvalidInput(f"the MCP server needs the package {package}; install it with {SERVER_EXTRA}") from error
+        command = f"pip install 'ecphora[{extras}]'"
+        raise InvalidInput(f"the MCP server needs the package {package}; install it with: {command}") from error
 
 
 def _install(context: CommandContext, host_name: str, profile: str, *, is_dry_run: bool) -> None:

@@ -58,7 +58,9 @@ def serve(
     """
     tokens = find_tokens(context.file, host, no_auth=no_auth)
     if missing := [name for name in ("fastapi", "uvicorn") if importlib.util.find_spec(name) is None]:
-        raise InvalidInput(f'the server needs {" and ".join(missing)}; install them: pip install "ecphora[server]"')
+        raise InvalidInput(
+            f"the server needs {' and '.join(missing)}; install them with: pip install 'ecphora[server]'"
+        )
     from ..server.app import ServerOptions, make_app  # noqa: PLC0415  # needs the extra
     from ..server.limits import Limits  # noqa: PLC0415
     from ..server.listening import run_server  # noqa: PLC0415
