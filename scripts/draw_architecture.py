@@ -113,6 +113,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "ids",
                 "timeparse",
                 "http_route",
+                "http_answer",
                 "reprs",
                 "recollection_tables",
                 "invisible_chars",

@@ -4,6 +4,7 @@ The adapters build the request bodies and read the responses. Needs the extra ``
 """
 
 import importlib
+import json
 import time
 import weakref
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from .errors import EcphoraError, InvalidInput
+from .http_answer import read_answer
 from .http_route import HTTPRoute, find_route
 from .reprs import show
 from .validate import check_count, check_name, check_number
@@ -99,7 +101,8 @@ class HTTPModelClient:
         for attempt in range(self._retries + 1):
             wait = min(2.0**attempt / 2, MAX_RETRY_WAIT)
             try:
-                response = self._get_client(httpx2).post(self._url, json=body)
+                with self._get_client(httpx2).stream("POST", self._url, json=body) as response:
+                    content = read_answer(response, self.endpoint, self._error_type)
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 problem, hint, cause = str(error) or type(error).__name__, "", error
                 may_retry = isinstance(error, httpx2.TransportError) and not isinstance(
@@ -111,10 +114,10 @@ class HTTPModelClient:
                 status = response.status_code
                 if status == 200:
                     try:
-                        return response.json()
+                        return json.loads(content)
                     except ValueError as error:
                         raise self._error(": it answered with text that is not JSON") from error
-                bad_request = BadRequest(status, self._redact(_error_message(response)))
+                bad_request = BadRequest(status, self._redact(_error_message(content)))
                 if status in BAD_REQUEST_STATUSES:
                     return bad_request
                 problem, hint, cause = f"{status} {bad_request.message}", _hint(status), None
@@ -166,12 +169,12 @@ def _hint(status: int) -> str:
     return f"; {HINTS[status]}" if status in HINTS else ""
 
 
-def _error_message(response: Any) -> str:
+def _error_message(content: bytes) -> str:
     """The error message of a response: OpenAI's ``error.message``, others' ``message`` or ``detail``, or the text."""
     try:
-        body = response.json()
+        body = json.loads(content)
         error = body.get("error", body)
         found = error if isinstance(error, str) else error.get("message") or error.get("detail")
     except (ValueError, AttributeError):
         found = None
-    return str(found or response.text)
+    return str(found or content.decode("utf-8", "replace"))

@@ -1,6 +1,7 @@
 """What sends the requests of a client: a package, or an HTTP client of the user's."""
 
 import asyncio
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -8,9 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
+import httpx2
 import pytest
 
-from ecphora import InvalidInput, ServerError, ServerUnavailable, connect, connect_async
+from ecphora import InvalidInput, ServerError, ServerUnavailable, connect, connect_async, http_answer
+from ecphora.client.remote_memory import RemoteMemory
 
 from .conftest import Server
 
@@ -139,3 +142,35 @@ def test_socks_proxy_without_its_package_names_the_mend(
     monkeypatch.setenv("HTTP_PROXY", "socks5://127.0.0.1:1")
     with pytest.raises(ServerUnavailable, match=r"HTTP_PROXY names is a SOCKS proxy.*pip install 'httpx2\[socks\]'"):
         count("http://memory.example")
+
+
+# ---- answers without end
+
+
+class Endless(httpx2.SyncByteStream):
+    """A body that goes on; ``sent`` has the bytes that were taken of it."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            self.sent += 1 << 16
+            yield b"1" * (1 << 16)
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("call", [
+    lambda memory: memory.count(), lambda memory: list(memory.stream_recall("Where?")),
+    lambda memory: memory.import_([]), lambda memory: memory.export(io.StringIO()),
+])  # fmt: skip
+def test_answer_without_end_is_not_read_to_the_end(
+    status: int, call: Callable[[RemoteMemory], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_answer, "MAX_ANSWER_BYTES", 1 << 20)
+    body = Endless()
+    client = httpx2.Client(transport=httpx2.MockTransport(lambda _request: httpx2.Response(status, stream=body)))
+    memory = connect("http://server", http_client=client)
+    with client, memory, pytest.raises(ServerError, match="answers with more than 1 MiB, which are not read"):
+        call(memory)
+    assert body.sent <= (1 << 20) + (1 << 16)

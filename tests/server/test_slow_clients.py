@@ -47,7 +47,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[tuple[str
     """A server's address, and a token for it."""
     db = tmp_path_factory.mktemp("slow") / "agent.db"
     tokens = Tokens(db)
-    limits = Limits(receive_seconds=LIMIT, requests_per_second=0)
+    limits = Limits(receive_seconds=LIMIT, pause_seconds=3 * LIMIT, requests_per_second=0)
     app = make_app(
         Settings(db=db, embedder="hashing"), ServerOptions(AccessPolicy(tokens), limits, write_log=lambda _line: None)
     )
@@ -56,9 +56,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[tuple[str
         yield address, token
 
 
-def head(token: str, length: int) -> bytes:
+def head(token: str, length: int, path: str = "/v1/remember") -> bytes:
     lines = (
-        "POST /v1/remember HTTP/1.1",
+        f"POST {path} HTTP/1.1",
         "Host: 127.0.0.1",
         f"Authorization: Bearer {token}",
         "Content-Type: application/json",
@@ -105,6 +105,18 @@ def test_body_that_does_not_arrive_is_answered_and_closed(more: bytes, served: t
     assert "connection: close" in answer.lower()
     error = json.loads(answer.partition("\r\n\r\n")[2])["error"]
     assert error == {"type": "RequestTimeout", "message": "the body arrives too slowly"}
+
+
+@pytest.mark.parametrize("path", ["/v1/remember", "/v1/import"])
+def test_body_that_pauses_after_a_fast_start_is_cut(path: str, served: tuple[tuple[str, int], str]) -> None:
+    address, token = served
+    start = head(token, 1 << 20, path) + b"\n" * (1 << 16)  # which has 64 s by the rate alone
+    assert trickle(address, start, b"").startswith(b"HTTP/1.1 408 ")
+
+
+def test_import_that_drips_is_cut(served: tuple[tuple[str, int], str]) -> None:
+    address, token = served
+    assert trickle(address, head(token, 1 << 20, "/v1/import"), b"\n").startswith(b"HTTP/1.1 408 ")
 
 
 def test_body_that_goes_on_after_its_answer_closes_the_connection(served: tuple[tuple[str, int], str]) -> None:

@@ -7,6 +7,7 @@ from datetime import date
 
 import pytest
 
+from ecphora import http_answer
 from ecphora.embedders.openai_embeddings import OpenAIEmbedder
 from ecphora.errors import EcphoraError, EmbedderUnavailable, LLMUnavailable, ReaderUnavailable
 from ecphora.http_route import find_route
@@ -14,6 +15,7 @@ from ecphora.llms.openai_chat import OpenAILLM
 from ecphora.ports import Passage, Prompt
 from ecphora.readers.rerank_endpoint import RerankReader
 from ecphora.testing import FakeRerankServer
+from ecphora.testing.servers import FakeServer
 
 NOBODY = "http://127.0.0.1:1"
 """A proxy that does not run."""
@@ -108,6 +110,17 @@ def test_proxy_that_does_not_run_is_named(
     with pytest.raises(error_type, match=way) as caught:
         ask("http://model.example/v1")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("status", [200, 500])
+def test_answer_without_end_of_an_endpoint_is_not_read_to_the_end(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_answer, "MAX_ANSWER_BYTES", 1 << 20)
+    with FakeServer("/v1/embeddings", (status, {}, "1" * (2 << 20))) as server:
+        model = OpenAIEmbedder("m", base_url=f"{server.address}/v1", retries=0)
+        with pytest.raises(EmbedderUnavailable, match="answers with more than 1 MiB"):
+            model.embed(["a"])
+        model.close()
 
 
 @pytest.mark.parametrize(("error_type", "ask"), MODELS)

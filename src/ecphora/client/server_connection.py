@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from .. import errors
 from ..deserialize import from_json
 from ..errors import AccessDenied, EcphoraError, InvalidInput, ServerError, ServerUnavailable
+from ..http_answer import check_size, read_answer
 from ..http_route import HTTPRoute, find_route
 from ..reprs import show
 from ..validate import check_count, check_number, check_string
@@ -71,12 +72,12 @@ class ServerConnection:
         with self.open(
             "POST", path, scope=scope, content=json.dumps(arguments).encode(), is_repeatable=is_repeatable
         ) as response:
-            return self.parse(response.read())
+            return self.parse(self.read(response))
 
     def get(self, path: str) -> Any:
         """Fetch the JSON at a path."""
         with self.open("GET", path, is_repeatable=True) as response:
-            return self.parse(response.read())
+            return self.parse(self.read(response))
 
     @contextmanager
     def open(
@@ -141,16 +142,26 @@ class ServerConnection:
             self._sleep(wait)
         raise AssertionError  # the last attempt returns or raises
 
+    def read(self, response: "httpx2.Response") -> bytes:
+        """The whole of an answer; raises ``ServerError`` for one that is too large."""
+        return read_answer(response, f"the server at {self.url}", ServerError)
+
     def lines(self, response: "httpx2.Response") -> Iterator[bytes]:
-        """The lines of an answer as they arrive, without their ends. Only a line feed ends a line."""
+        """The lines of an answer as they arrive, without their ends. Only a line feed ends a line.
+
+        Raises ``ServerError`` for a line that is too large.
+        """
         pending: list[bytes] = []
+        size = 0
         for part in response.iter_bytes():
             first, *rest = part.split(b"\n")
             pending.append(first)
+            size += len(first)
+            check_size(size, f"the server at {self.url}", ServerError)
             if rest:
                 yield b"".join(pending)
                 yield from rest[:-1]
-                pending = [rest[-1]]
+                pending, size = [rest[-1]], len(rest[-1])
         if last := b"".join(pending):
             yield last
 
@@ -196,13 +207,15 @@ class ServerConnection:
     def _read_failure(self, response: "httpx2.Response") -> EcphoraError:
         """The error that an answer stands for."""
         try:
-            entry = json.loads(response.read())["error"]
+            entry = json.loads(self.read(response))["error"]
             kind, message = str(entry["type"]), str(entry["message"])
         except (ValueError, TypeError, KeyError):
             text = f"the server at {self.url} answered {response.status_code}{self._route.words} without an error of"
             return ServerError(f"{text} Ecphora; is the address that of an Ecphora server?")
         except self._httpx2.TransportError as error:
             return self._unavailable(error, "the answer broke off")
+        except ServerError as error:
+            return error
         finally:
             response.close()
         if response.status_code in DENIED_STATUSES:

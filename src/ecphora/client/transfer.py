@@ -58,7 +58,7 @@ def import_(
         content_type=NDJSON,
         is_long=True,
     ) as response:
-        result: TransferResult = connection.decode(TransferResult, connection.parse(response.read()))
+        result: TransferResult = connection.decode(TransferResult, connection.parse(connection.read(response)))
     return result
 
 

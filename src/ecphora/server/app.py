@@ -220,6 +220,6 @@ def _add_status(app: FastAPI, service: Service, metrics: Metrics) -> None:
         return PlainTextResponse(metrics.to_text(), media_type=CONTENT_TYPE)
 
     @app.get("/openapi.json", operation_id="openapi", include_in_schema=False)
-    async def openapi() -> Response:
+    async def openapi(request: Request) -> Response:
         """The OpenAPI document."""
-        return JSONResponse(await service.run(app.openapi))
+        return JSONResponse(await service.run(app.openapi, grant_of(request).name))

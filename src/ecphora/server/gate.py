@@ -8,7 +8,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, Protocol
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..ports import Clock
 from .access_control import OPEN_PATHS, AccessPolicy, check_headers
 from .failures import RequestError, answer_error
-from .limits import Limits, RateLimit, limit_body, limit_time
+from .limits import Limits, RateLimit, RequestShares, limit_body, limit_time
 from .metrics import Metrics
 from .operations import IMPORT
 
@@ -65,6 +65,7 @@ class Gate:
         self._policy = policy
         self._limits = limits
         self._rates = RateLimit(limits)
+        self._shares = RequestShares(limits)
         self._metrics = metrics
         self._clock = clock
         self._write_log = write_log
@@ -106,23 +107,24 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, send: Send, state: dict[str, Any]) -> None:
         """Let a request in, or refuse it."""
         headers, path = Headers(scope=scope), scope["path"]
-        try:
-            check_headers(headers)
-            self._policy.check_place(headers)
-            if path not in OPEN_PATHS:
-                state["grant"] = grant = self._policy.find_grant(headers)
-                self._rates.take(grant.name)
-            if self._metrics.requests_in_progress > self._limits.requests_in_progress:
-                raise RequestError(503, "too many requests at once; try again", {"Retry-After": "1"})
-            if path == IMPORT.path:  # which has its own limit of time
-                receive = limit_body(headers, receive, self._limits.import_bytes)
-            else:
-                receive = limit_time(receive, self._limits.receive_seconds)
-                receive = limit_body(headers, receive, self._limits.body_bytes)
-        except HTTPException as error:
-            await answer_error(error)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+        with ExitStack() as held:
+            try:
+                check_headers(headers)
+                self._policy.check_place(headers)
+                if path not in OPEN_PATHS:
+                    state["grant"] = grant = self._policy.find_grant(headers)
+                    self._rates.take(grant.name)
+                    held.enter_context(self._shares.hold(grant.name))
+                if self._metrics.requests_in_progress > self._limits.requests_in_progress:
+                    raise RequestError(503, "too many requests at once; try again", {"Retry-After": "1"})
+                is_import, limits = path == IMPORT.path, self._limits
+                seconds = limits.pause_seconds if is_import else limits.receive_seconds
+                receive = limit_time(receive, seconds, limits.pause_seconds)
+                receive = limit_body(headers, receive, limits.import_bytes if is_import else limits.body_bytes)
+            except HTTPException as error:
+                await answer_error(error)(scope, receive, send)
+                return
+            await self._app(scope, receive, send)
 
     def _note(self, scope: Scope, state: dict[str, Any], request_id: str, status: int, seconds: float) -> None:
         """Count a request and write its line: no text of a memory or question, no token, no address as it came."""

@@ -3,18 +3,22 @@
 import asyncio
 import math
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive
 
 from .failures import RequestError
+from .thread_shares import share_of
 
 MEBIBYTE = 1 << 20
 MIN_BYTES_PER_SECOND = 1 << 10
 """How fast a body must arrive after the time that each request has."""
+MAX_ITEMS = 10_000
+"""The items that the lists of a request may have together: texts, messages, ids, hits."""
 MAX_BUCKETS = 10_000
 """Tokens whose rate is remembered; the one that was used longest ago is dropped for another."""
 
@@ -23,9 +27,10 @@ MAX_BUCKETS = 10_000
 class Limits:
     """What the server takes.
 
-    Bytes of a body and of an import, requests in progress, and requests a second of each token (0: any number), of
-    which ``burst_seconds`` may come at once. The head of a request must arrive within ``receive_seconds``, and its body
-    within as many again and one more for each KiB.
+    Bytes of a body and of an import, requests in progress, of which half may be of one token, and requests a second of
+    each token (0: any number), of which ``burst_seconds`` may come at once. The head of a request must arrive within
+    ``receive_seconds``, and its body within as many again and one more for each KiB; an import has ``pause_seconds``
+    instead, and no body may pause for longer than that.
     """
 
     body_bytes: int = 8 * MEBIBYTE
@@ -34,6 +39,7 @@ class Limits:
     requests_per_second: float = 100.0
     burst_seconds: float = 2.0
     receive_seconds: float = 20.0
+    pause_seconds: float = 60.0
 
 
 @dataclass(slots=True)
@@ -63,6 +69,42 @@ class RateLimit:
             )
 
 
+@dataclass(slots=True)
+class RequestShares:
+    """The requests in progress of each token, of which one has a share of what the server takes."""
+
+    limits: Limits
+    _counts: Counter[str] = field(default_factory=Counter)
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Count a request of a token for as long as it runs; raises ``RequestError`` 429 for one too many."""
+        share = share_of(self.limits.requests_in_progress)
+        if self._counts[name] >= share:
+            raise RequestError(429, f"the token has {share} requests in progress; end some", {"Retry-After": "1"})
+        self._counts[name] += 1
+        try:
+            yield
+        finally:
+            self._counts[name] -= 1
+            if not self._counts[name]:
+                del self._counts[name]
+
+
+def check_items(body: object) -> None:
+    """Refuse JSON whose lists have too many items together; raises ``RequestError`` 413."""
+    count, values = 0, [body]
+    while values:
+        value = values.pop()
+        if isinstance(value, list):
+            count += len(value)
+            if count > MAX_ITEMS:
+                raise RequestError(413, f"the lists have more than {MAX_ITEMS:,} items together; send fewer at once")
+            values.extend(value)
+        elif isinstance(value, dict):
+            values.extend(value.values())
+
+
 def limit_body(headers: Headers, receive: Receive, limit: int) -> Receive:
     """What receives a body of so many bytes; raises ``RequestError`` 413 for a larger one, at once if it says so."""
     error = RequestError(413, f"the body is larger than {limit:,} bytes; send less at once", {"Connection": "close"})
@@ -82,12 +124,12 @@ def limit_body(headers: Headers, receive: Receive, limit: int) -> Receive:
     return receive_part
 
 
-def limit_time(receive: Receive, seconds: float) -> Receive:
+def limit_time(receive: Receive, seconds: float, pause_seconds: float) -> Receive:
     """What receives a body in so many seconds, and one for each KiB; raises ``RequestError`` 408 for a slower one.
 
-    Only the time spent waiting for the client counts.
+    Only the time spent waiting for the client counts. A fast start saves no more than ``pause_seconds``.
     """
-    left, is_whole = seconds, False
+    left, is_whole, most = seconds, False, max(seconds, pause_seconds)
 
     async def receive_part() -> Message:
         nonlocal left, is_whole
@@ -100,6 +142,7 @@ def limit_time(receive: Receive, seconds: float) -> Receive:
         except TimeoutError as error:
             raise RequestError(408, "the body arrives too slowly", {"Connection": "close"}) from error
         left += len(message.get("body", b"")) / MIN_BYTES_PER_SECOND - (time.monotonic() - started)
+        left = min(left, most)
         is_whole = not message.get("more_body", False)
         return message
 

@@ -47,9 +47,7 @@ class _ScopeProfiles:
     @contextmanager
     def lease(self, context: RequestContext) -> Iterator[Profile]:
         """The profile that a request may use; raises ``MCPError`` if its token is not for the scope."""
-        request = context.request
-        if not isinstance(request, Request):
-            raise MCPError(INVALID_REQUEST, "this server answers requests over HTTP")
+        request = _request_of(context)
         grant: Grant = request.state.grant
         scope = self._scope_of(request, grant)
         rights = frozenset(right for right in (Right.READ, Right.WRITE) if grant.allows(right, scope))
@@ -73,6 +71,14 @@ class _ScopeProfiles:
         return grant.scopes[0] if not grant.has_all_scopes and len(grant.scopes) == 1 else self.default_scope
 
 
+def _request_of(context: RequestContext) -> Request:
+    """The HTTP request of a call."""
+    request = context.request
+    if not isinstance(request, Request):
+        raise MCPError(INVALID_REQUEST, "this server answers requests over HTTP")
+    return request
+
+
 def make_mcp_app(settings: Settings, options: ServerOptions, profile: ProfileName = "ecphora") -> Starlette:
     """The app that serves the memory file of the settings, which it creates if there is none, at ``/mcp``.
 
@@ -80,7 +86,8 @@ def make_mcp_app(settings: Settings, options: ServerOptions, profile: ProfileNam
     :func:`open_scopes` raises.
     """
     scopes = open_scopes(settings, options)
-    server = build_server(_ScopeProfiles(scopes, profile, settings.scope).lease, profile)
+    lease = _ScopeProfiles(scopes, profile, settings.scope).lease
+    server = build_server(lease, profile, find_token_name=lambda context: _request_of(context).state.grant.name)
     inner = server.streamable_http_app(
         streamable_http_path=PATH,
         stateless_http=True,

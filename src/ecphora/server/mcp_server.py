@@ -20,6 +20,7 @@ from .. import __version__
 from ..errors import EcphoraError, InvalidInput, StoreReplaced
 from ..memory import Memory
 from .memory_profile import INSTRUCTIONS, MemoryProfile
+from .thread_shares import ThreadShares
 from .tokens import ALL_RIGHTS, Right
 
 _log = logging.getLogger("ecphora")
@@ -66,7 +67,7 @@ def open_profile(
 def serve_profile(memory: Memory, profile: ProfileName = "ecphora") -> Server[Any]:
     """A server of one memory for one client, over stdio or in the same process."""
     served = open_profile(memory, profile)
-    return build_server(lambda _context: nullcontext(served), profile, has_one_client=True)
+    return build_server(lambda _context: nullcontext(served), profile)
 
 
 def serve_stdio(memory: Memory, profile: ProfileName = "ecphora") -> None:
@@ -80,12 +81,19 @@ def serve_stdio(memory: Memory, profile: ProfileName = "ecphora") -> None:
     anyio.run(serve)
 
 
-def build_server(lease_profile: LeaseProfile, profile: ProfileName, *, has_one_client: bool = False) -> Server[Any]:
+def build_server(
+    lease_profile: LeaseProfile,
+    profile: ProfileName,
+    *,
+    find_token_name: Callable[[RequestContext], str] | None = None,
+) -> Server[Any]:
     """A server that answers each request from the profile that ``lease_profile`` gives for it.
 
-    Only a server with one client takes subscriptions: with several, one would learn when another writes.
+    ``find_token_name`` gives the name of the token of a request, which has half of the threads at most; None for a
+    server with one client. Only that takes subscriptions: with several clients, one would learn when another writes.
     """
-    requests = _Requests(lease_profile)
+    has_one_client = find_token_name is None
+    requests = _Requests(lease_profile, find_token_name)
     return Server(
         SERVER_NAME,
         version=__version__,
@@ -105,9 +113,12 @@ def build_server(lease_profile: LeaseProfile, profile: ProfileName, *, has_one_c
 class _Requests:
     """The handlers of a server's requests."""
 
-    def __init__(self, lease_profile: LeaseProfile) -> None:
+    def __init__(
+        self, lease_profile: LeaseProfile, find_token_name: Callable[[RequestContext], str] | None = None
+    ) -> None:
         self._lease_profile = lease_profile
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._find_token_name = find_token_name
+        self._threads = ThreadShares(MAX_THREADS)
         self._subscriptions: set[str] = set()
         self.events = InMemorySubscriptionBus()
 
@@ -118,10 +129,9 @@ class _Requests:
             with self._lease_profile(context) as profile:
                 return call(profile)
 
-        if self._limiter is None:  # belongs to the event loop
-            self._limiter = anyio.CapacityLimiter(MAX_THREADS)
+        token_name = None if self._find_token_name is None else self._find_token_name(context)
         try:
-            return await anyio.to_thread.run_sync(run, limiter=self._limiter)
+            return await self._threads.run(run, token_name)
         except EcphoraError as error:
             code = types.INVALID_PARAMS if isinstance(error, InvalidInput) else types.INTERNAL_ERROR
             raise MCPError(code, str(error)) from error

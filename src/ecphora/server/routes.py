@@ -24,6 +24,7 @@ from . import operations, schemas
 from .access_control import check_rights, check_rights_anywhere
 from .failures import RequestError, error_dict
 from .jobs import JobProgress
+from .limits import check_items
 from .operations import Operation
 from .route_docs import JSON, NDJSON, REF, SQLITE, ResponseDocs, operation_failures, route_options
 from .service import Service, encode_json
@@ -95,6 +96,7 @@ def arguments_of(operation: Operation, body: object, grant: Grant) -> dict[str, 
     """The arguments of a request. Without the right to write, a recall leaves no trace in the access log."""
     if isinstance(body, bytes):
         raise InvalidInput("the body has no type; send it with Content-Type: application/json")
+    check_items(body)
     arguments = arguments_from_json(operation.function, body)
     if arguments.get("record"):
         check_rights_anywhere(grant, (Right.WRITE,))
@@ -144,17 +146,20 @@ def _add_call(app: FastAPI, service: Service, operation: Operation) -> None:
     """Add the route of an operation that answers with what its method returns."""
 
     async def endpoint(request: Request, scope: str, body: Any) -> Response:
-        return await _call(service, operation, scope, arguments_of(operation, body, grant_of(request)))
+        grant = grant_of(request)
+        return await _call(service, operation, scope, arguments_of(operation, body, grant), grant.name)
 
     answer = schemas.answer_type(operation.answer)
     _add_route(app, operation, endpoint, body=schemas.body_model(operation), answer=answer)
 
 
-async def _call(service: Service, operation: Operation, scope: str, arguments: dict[str, Any]) -> Response:
+async def _call(
+    service: Service, operation: Operation, scope: str, arguments: dict[str, Any], token_name: str
+) -> Response:
     def call(memory: Memory) -> Any:
         return operations.run_operation(operation, memory, arguments, service.llm)
 
-    return Response(await service.call(scope, call), media_type=JSON)
+    return Response(await service.call(scope, call, token_name), media_type=JSON)
 
 
 def _add_recall(app: FastAPI, service: Service) -> None:
@@ -165,9 +170,10 @@ def _add_recall(app: FastAPI, service: Service) -> None:
         is_stream = body.pop("stream", False) if isinstance(body, dict) else False
         if not isinstance(is_stream, bool):
             raise InvalidInput("stream is neither true nor false")
-        arguments = arguments_of(operation, body, grant_of(request))
+        grant = grant_of(request)
+        arguments = arguments_of(operation, body, grant)
         if not is_stream:
-            return await _call(service, operation, scope, arguments)
+            return await _call(service, operation, scope, arguments, grant.name)
 
         def write_events(write: WritePart, memory: Memory) -> None:
             for event in memory.stream_recall(**arguments):
@@ -177,6 +183,7 @@ def _add_recall(app: FastAPI, service: Service) -> None:
         return StreamResponse(
             service,
             lambda write: service.with_memory(scope, partial(write_events, write), is_repeatable=False),
+            token_name=grant.name,
             last_words=lambda error: encode_json({"event": "error", **error_dict(error)}) + b"\n",
         )
 
@@ -222,7 +229,7 @@ def _add_scopes(app: FastAPI, service: Service) -> None:
         grant = grant_of(request)
         check_parameters(request)
         check_rights_anywhere(grant, operation.rights)
-        found = [info for info in await service.run(service.list_scopes) if grant.has_scope(info.name)]
+        found = [info for info in await service.run(service.list_scopes, grant.name) if grant.has_scope(info.name)]
         return Response(encode_json(to_json(found)), media_type=JSON)
 
     app.add_api_route(
@@ -251,7 +258,8 @@ def _add_export(app: FastAPI, service: Service) -> None:
     operation = operations.EXPORT
 
     async def endpoint(request: Request, scope: str, body: Any) -> Response:
-        arguments = arguments_of(operation, body, grant_of(request))
+        grant = grant_of(request)
+        arguments = arguments_of(operation, body, grant)
 
         def export(write: WritePart, memory: Memory) -> None:
             out = PartWriter(write)
@@ -259,7 +267,9 @@ def _add_export(app: FastAPI, service: Service) -> None:
             out.flush()
 
         return StreamResponse(
-            service, lambda write: service.with_memory(scope, partial(export, write), is_repeatable=False)
+            service,
+            lambda write: service.with_memory(scope, partial(export, write), is_repeatable=False),
+            token_name=grant.name,
         )
 
     body = schemas.body_model(operation)
@@ -280,7 +290,9 @@ def _add_import(app: FastAPI, service: Service) -> None:
 
         try:
             result = await service.run(
-                lambda: encode_json(to_json(service.with_memory(scope, read, is_repeatable=False))), is_stream=True
+                lambda: encode_json(to_json(service.with_memory(scope, read, is_repeatable=False))),
+                grant_of(request).name,
+                is_stream=True,
             )
         except ClientDisconnect as error:
             raise RequestError(HTTPStatus.BAD_REQUEST, "the body ended early; nothing was imported") from error
@@ -312,7 +324,12 @@ def _add_backup(app: FastAPI, service: Service) -> None:
     async def endpoint(request: Request) -> Response:
         check_parameters(request)
         check_rights_anywhere(grant_of(request), operation.rights, needs_all_scopes=True)
-        response = StreamResponse(service, lambda write: _send_backup(service, response, write), media_type=SQLITE)
+        response = StreamResponse(
+            service,
+            lambda write: _send_backup(service, response, write),
+            token_name=grant_of(request).name,
+            media_type=SQLITE,
+        )
         return response
 
     header_docs = {

@@ -8,9 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import anyio
-import anyio.to_thread
-
 from ..clock import utc_now
 from ..errors import StoreReplaced
 from ..memory import Memory
@@ -20,6 +17,7 @@ from ..serialize import to_json
 from ..stores.sqlite import SQLiteStore
 from .jobs import Jobs
 from .open_scopes import OpenScopes
+from .thread_shares import ThreadShares
 
 T = TypeVar("T")
 
@@ -28,7 +26,8 @@ T = TypeVar("T")
 class Service:
     """The memories of one file, and what runs on them.
 
-    ``threads`` calls run at once, and beside them as many streams, whose clients may be slow.
+    ``threads`` calls run at once, and beside them as many streams, whose clients may be slow. One token has half of
+    either at most, so that it cannot stop the others.
     """
 
     db: Path
@@ -37,20 +36,20 @@ class Service:
     threads: int = 8
     clock: Clock = utc_now
     jobs: Jobs = field(init=False)
-    _limiters: dict[bool, anyio.CapacityLimiter] = field(init=False, default_factory=dict)
+    _call_threads: ThreadShares = field(init=False)
+    _stream_threads: ThreadShares = field(init=False)
 
     def __post_init__(self) -> None:
+        self._call_threads, self._stream_threads = ThreadShares(self.threads), ThreadShares(self.threads)
         self.jobs = Jobs(self.clock)
 
-    async def run(self, function: Callable[[], T], *, is_stream: bool = False) -> T:
-        """Run a function in a worker thread, once one is free. What has begun runs to its end, whoever waits for it."""
-        if is_stream not in self._limiters:
-            self._limiters[is_stream] = anyio.CapacityLimiter(self.threads)  # belongs to the event loop that runs
-        return await anyio.to_thread.run_sync(function, limiter=self._limiters[is_stream])
+    async def run(self, function: Callable[[], T], token_name: str, *, is_stream: bool = False) -> T:
+        """Run a function for a token in a worker thread; see :meth:`ThreadShares.run`."""
+        return await (self._stream_threads if is_stream else self._call_threads).run(function, token_name)
 
-    async def call(self, scope: str, function: Callable[[Memory], Any]) -> bytes:
-        """Call a function of a scope's memory; return what it returns as JSON."""
-        return await self.run(partial(self._call, scope, function))
+    async def call(self, scope: str, function: Callable[[Memory], Any], token_name: str) -> bytes:
+        """Call a function of a scope's memory for a token; return what it returns as JSON."""
+        return await self.run(partial(self._call, scope, function), token_name)
 
     def _call(self, scope: str, function: Callable[[Memory], Any]) -> bytes:
         return encode_json(to_json(self.with_memory(scope, function)))

@@ -11,12 +11,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ..errors import InvalidRecord
-from .failures import RequestError, answer_error
+from .failures import answer_error
 from .route_docs import NDJSON
 from .service import Service
 
 STALL_SECONDS = 60.0
-"""Seconds that a stream waits for a client that neither sends nor reads."""
+"""Seconds that a stream waits for a client that does not read."""
 BUFFERED_PARTS = 4
 """Parts of an answer that may wait for a slow client before the thread that writes them waits too."""
 PART_CHARS = 1 << 16
@@ -30,15 +30,11 @@ WritePart = Callable[[bytes], None]
 def read_lines(parts: AsyncIterator[bytes]) -> Iterator[str]:
     """The lines of a body as they arrive; for a worker thread.
 
-    Raises ``InvalidRecord`` for a line that is too long or not UTF-8, and ``RequestError`` if the client stalls.
+    Raises ``InvalidRecord`` for a line that is too long or not UTF-8, and what ``parts`` raises.
     """
 
     async def next_part() -> bytes | None:
-        try:
-            with anyio.fail_after(STALL_SECONDS):
-                return await anext(parts, None)
-        except TimeoutError as error:
-            raise RequestError(400, f"nothing came for {STALL_SECONDS:g} seconds") from error
+        return await anext(parts, None)
 
     number, pending, size = 1, list[bytes](), 0
     while (part := anyio.from_thread.run(next_part)) is not None:
@@ -76,6 +72,7 @@ class StreamResponse(Response):
         service: Service,
         write: Callable[[WritePart], None],
         *,
+        token_name: str,
         media_type: str = NDJSON,
         last_words: Callable[[Exception], bytes] | None = None,
     ) -> None:
@@ -83,6 +80,7 @@ class StreamResponse(Response):
         del self.headers["content-length"]
         self._service = service
         self._write = write
+        self._token_name = token_name
         self._last_words = last_words
         self._is_started = False
         self._failure: Exception | None = None
@@ -109,7 +107,7 @@ class StreamResponse(Response):
 
         with to_client:
             try:
-                await self._service.run(partial(self._write, write_part), is_stream=True)
+                await self._service.run(partial(self._write, write_part), self._token_name, is_stream=True)
             except anyio.BrokenResourceError:
                 pass  # nobody reads any more
             except Exception as error:  # noqa: BLE001  # whatever it is, it is answered
