@@ -588,10 +588,11 @@ class IncrementalStrategy(Protocol):
         """Whether there are enough new memories to process."""
         ...
 
-    def process(self, graph: Graph, read_nodes: NodeReader, now: datetime, /) -> WriteBatch:
+    def process(self, graph: Graph, read_nodes: NodeReader, now: datetime, /, *, similarity_floor: float) -> WriteBatch:
         """Process the next portion: return insights, edges and the new cursor.
 
-        Pure but for ``read_nodes``. The memory embeds the new nodes and commits; it calls again while more is pending.
+        ``similarity_floor`` is the cosine at which the embedder finds two texts unrelated. Pure but for ``read_nodes``.
+        The memory embeds the new nodes and commits; it calls again while more is pending.
         """
         ...
 

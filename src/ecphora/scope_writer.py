@@ -31,6 +31,7 @@ from .ports import (
     Strategy,
     TokenCodeStore,
     english_embedder,
+    similarity_floor,
 )
 from .store_as_query import store_accesses, writes_on_store
 
@@ -319,7 +320,9 @@ class ScopeWriter:
         for _ in range(MAX_RETRIES):
             graph = self.graph()
             while strategy.has_pending(graph):
-                batch = strategy.process(graph, self.node_reader(graph), now)
+                batch = strategy.process(
+                    graph, self.node_reader(graph), now, similarity_floor=similarity_floor(self.embedder)
+                )
                 ids, texts = [node.id for node in batch.nodes], map(encode.indexed_text, batch.nodes)
                 vectors = dict(zip(ids, self.embed(texts), strict=True)) if ids else {}
                 batch = replace(batch, vectors=vectors, embedder=self.embedder.name, read_revision=graph.revision)

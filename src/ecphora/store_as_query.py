@@ -10,7 +10,7 @@ import numpy as np
 
 from .graph import Graph
 from .model import Access, AccessKind, Node, NodeId, Vector
-from .ports import Activation, Embedder, Strategy, WritesOnStore, embedder_coverage
+from .ports import Activation, Embedder, Strategy, WritesOnStore, embedder_coverage, similarity_floor
 from .query import build_query
 
 
@@ -36,6 +36,7 @@ def store_accesses(
             vector=vectors[node.id],
             embedder=embedder.name,
             embedder_coverage=embedder_coverage(embedder, node.text),
+            similarity_floor=similarity_floor(embedder),
         )
         yield from stimulus_accesses(graph, strategy.activate(query, graph), now)
 

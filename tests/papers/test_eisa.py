@@ -244,14 +244,14 @@ def test_practical_ranks_all_memories_below_the_gate_after_those_above(
 
 
 def test_practical_counts_cosines_from_the_similarity_floor() -> None:
-    """Of the embedder, or of the net if training measured one; the gate stays on the raw cosine."""
+    """Of the embedder, or of the net if training measured one; the gate counts from it as well."""
     graph, query = graph_with_cosines(0.9, 0.8, 0.6)
     query = replace(query, similarity_floor=0.7)
-    strategy = Eisa(kappa=0.5, theta_sim=0.85)
+    strategy = Eisa(kappa=0.5, theta_sim=0.5)
     floored = np.array([2 / 3, 1 / 3, 0])
     assert strategy.activate(query, graph).scores == pytest.approx(floored * [0.5 + 0.5 / 3, 0.5, 0], abs=1e-5)
     measured = replace(side_network.identity(16), similarity_floor=0.5)
-    found = replace(strategy, side_net=measured).activate(query, graph).scores
+    found = replace(strategy, side_net=measured, theta_sim=0.7).activate(query, graph).scores
     assert found == pytest.approx(np.array([0.8, 0.6, 0.2]) * [0.5 + 0.5 / 3, 0.5, 0.5], abs=1e-5)
     raw = replace(strategy, use_similarity_floor=False).activate(query, graph).scores
     assert raw == pytest.approx(np.array([0.9, 0.8, 0.6]) * [0.5 + 0.5 / 3, 0.5, 0.5], abs=1e-5)
@@ -267,6 +267,9 @@ def test_threshold_is_a_quantile_of_stored_pairs() -> None:
     assert Eisa(quantile=0.0).threshold(graph) == pytest.approx(max(0.25, min(all_cosines)))
     assert Eisa().threshold(graph_with_cosines(0.5)[0]) == 0.25
     assert Eisa(theta_sim=0.1).threshold(graph) == 0.1
+    floored = Eisa(quantile=0.5, min_threshold=-1).threshold(graph, floor=0.5)
+    assert floored == pytest.approx(2 * np.quantile(all_cosines, 0.5) - 1, abs=1e-6)
+    assert Eisa().threshold(graph_with_cosines(0.5)[0], floor=0.5) == 0.25
 
 
 def test_sampled_pairs_cover_the_rows_evenly() -> None:

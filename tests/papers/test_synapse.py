@@ -318,7 +318,6 @@ def test_practical_preset_has_every_addition() -> None:
     additions = (
         "use_previous_turn",
         "use_lexical_similarity",
-        "use_similarity_floor",
         "include_unreached",
         "protect_anchors",
         "blend_cold_start",

@@ -495,8 +495,10 @@ def test_clusters_covered_by_an_insight_are_left_out() -> None:
     rows = np.arange(4)
     assert clustering.insight_coverage(graph, rows) == 0.75
     near = [(3, rows[:3], np.ones(3, np.float32))]
-    assert list(replace(Weave(), max_overlap=0.7)._new_clusters(graph, near)) == []
-    assert [found.tolist() for found in replace(Weave(), max_overlap=0.8)._new_clusters(graph, near)] == [[0, 1, 2, 3]]
+    config = clustering.ClusteringConfig()
+    assert list(replace(Weave(), max_overlap=0.7)._new_clusters(graph, near, config)) == []
+    drawn = replace(Weave(), max_overlap=0.8)._new_clusters(graph, near, config)
+    assert [found.tolist() for found in drawn] == [[0, 1, 2, 3]]
 
 
 def test_clusters_follow_strands() -> None:

@@ -600,8 +600,9 @@ def test_cluster_at_the_limit_of_overlap_is_drawn() -> None:
     graph = graph_of(*[""] * 5)
     graph = apply_batch(graph, replace(sample_batch(insight, edges=derived), revision=2))
     near = [(4, np.array([1, 2, 3]), np.ones(3, np.float32))]
-    assert len(list(Weave(max_overlap=0.75)._new_clusters(graph, near))) == 1
-    assert list(Weave(max_overlap=0.74)._new_clusters(graph, near)) == []
+    config = clustering.ClusteringConfig()
+    assert len(list(Weave(max_overlap=0.75)._new_clusters(graph, near, config))) == 1
+    assert list(Weave(max_overlap=0.74)._new_clusters(graph, near, config)) == []
 
 
 def test_clusters_over_the_largest_size_are_left_out() -> None:

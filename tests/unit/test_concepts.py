@@ -41,6 +41,13 @@ def test_concept_merges_with_the_nearest_older_one() -> None:
     assert merge_duplicates(vectors, np.arange(3), np.arange(3), 0.92).tolist() == [0, 1, 1]
 
 
+def test_cosine_from_which_concepts_merge_counts_from_the_similarity_floor() -> None:
+    """Of a plain cosine of .95 with a floor of .75 .8 is left."""
+    vectors = np.stack([unit(1, 0), unit(0.95, np.sqrt(1 - 0.95**2))])
+    for floor, merged in ((0.0, [0, 0]), (0.75, [0, 1])):
+        assert merge_duplicates(vectors, np.arange(2), np.arange(2), 0.92, floor).tolist() == merged
+
+
 def graph_with_mentions(*mentions: tuple[str, NDArray[np.float32]]) -> Graph:
     """An episode for each mention, of the name and with the vector."""
     episodes = [sample_node(f"e{number}", seq=number) for number, _ in enumerate(mentions, 1)]

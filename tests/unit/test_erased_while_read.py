@@ -160,7 +160,7 @@ class QuotingStrategy:
     def has_pending(self, graph: Graph, /) -> bool:
         return graph.cursors.get("quoting", 0) < int(graph.nodes["seq"].max())
 
-    def process(self, graph: Graph, read: NodeReader, now: datetime, /) -> WriteBatch:
+    def process(self, graph: Graph, read: NodeReader, now: datetime, /, **_tools: object) -> WriteBatch:
         sources = read(np.flatnonzero(graph.episodes))
         insight = insight_node("\n".join(node.text for node in sources), sources, now)
         self.calls.append(graph.revision)

@@ -89,7 +89,7 @@ class ProcessingStrategy(RecordingStrategy):
     def has_pending(self, graph: Graph, /) -> bool:
         return graph.cursors.get("processing", 0) < graph.episodes.sum()
 
-    def process(self, graph: Graph, _read: NodeReader, _now: datetime, /) -> WriteBatch:
+    def process(self, graph: Graph, _read: NodeReader, _now: datetime, /, **_tools: object) -> WriteBatch:
         return WriteBatch(cursors={"processing": int(graph.episodes.sum())})
 
 

@@ -67,7 +67,7 @@ class InsightStrategy:
     def has_pending(self, graph: Graph, /) -> bool:
         return len(self._new(graph)) >= 3
 
-    def process(self, graph: Graph, read_nodes: NodeReader, now: datetime, /) -> WriteBatch:
+    def process(self, graph: Graph, read_nodes: NodeReader, now: datetime, /, **_tools: object) -> WriteBatch:
         rows = self._new(graph)[:3]
         nodes = read_nodes(rows)
         self.batch_sizes.append(len(nodes))

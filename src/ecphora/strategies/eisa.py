@@ -27,11 +27,11 @@ class Eisa(ShortRepr):
 
     ``necessity_classifier`` separates the episodic bank from the semantic one; None makes everything an episode.
     ``side_net`` maps vectors; without it those of the embedder are used, or with ``use_packaged_side_net`` the net that
-    was trained for the embedder, if there is one. ``theta_sim`` is the threshold of the
-    cosine; None takes the ``quantile`` of the cosines of stored pairs, at least ``min_threshold``. ``kappa``
-    weighs the order of accesses. ``max_hits`` caps the number of hits, 0 does not. ``other_bank_weight`` is the
-    factor of rows of the bank that was not asked, ``include_below_threshold`` whether rows below the threshold
-    follow those above it, ``store_query`` whether a cue that needs episodes is stored as one.
+    was trained for the embedder, if there is one. ``theta_sim`` is the threshold of the cosine; None takes the
+    ``quantile`` of the cosines of stored pairs, at least ``min_threshold``; all three count from the cosine of two
+    unrelated texts. ``kappa`` weighs the order of accesses. ``max_hits`` caps the number of hits, 0 does not.
+    ``other_bank_weight`` is the factor of rows of the bank that was not asked, ``include_below_threshold`` whether rows
+    below the threshold follow those above it, ``store_query`` whether a cue that needs episodes is stored as one.
     ``use_similarity_floor``: the cosines of scores count from that of two unrelated texts.
     """
 
@@ -64,11 +64,13 @@ class Eisa(ShortRepr):
         is_memory = eligible & ~necessity.is_recall_question(graph)
         eligible |= exchange_index.eligible_exchanges(graph, query, eligible)
         cosine = np.maximum(0, side_network.cosine(graph, query, net)) * (searched & eligible)
-        similar = similarity_gate.is_similar(cosine, self.threshold(graph, net))
+        floor = side_network.similarity_floor(query, net)
+        above_floor = dense.above_floor(cosine, floor)
+        similar = similarity_gate.is_similar(above_floor, self.threshold(graph, net, floor))
         # score = cos·(1−κ) + κ·cos·(w/n): order never lifts a row that is not similar (§3.6). Below the threshold
         # order does not count: such a row has at most (1−κ)·θ_sim, and none above the threshold has less.
         if self.use_similarity_floor:
-            cosine = np.maximum(0, dense.above_floor(cosine, side_network.similarity_floor(query, net)))
+            cosine = np.maximum(0, above_floor)
         similarity = (1 - self.kappa) * cosine * (similar | self.include_below_threshold)
         order = self.kappa * cosine * chronology.chronology_weight(graph, searched) * similar
         other_bank = np.where(bank, 0, (self.other_bank_weight - 1) * (similarity + order))
@@ -93,11 +95,12 @@ class Eisa(ShortRepr):
             return weights.load_side_network(query.embedder)
         return self.side_net
 
-    def threshold(self, graph: Graph, net: SideNet | None = None) -> float:
-        """θ_sim: the configured one, or the quantile of the cosines of stored pairs, both mapped by a net."""
+    def threshold(self, graph: Graph, net: SideNet | None = None, floor: float = 0.0) -> float:
+        """θ_sim, counted from ``floor``: the configured one, or the quantile of stored pairs, both mapped by a net."""
         if self.theta_sim is not None:
             return self.theta_sim
-        return similarity_gate.cosine_quantile(graph, self.quantile, self.min_threshold, net)
+        found = np.asarray(similarity_gate.cosine_quantile(graph, self.quantile, net), np.float32)
+        return max(self.min_threshold, float(dense.above_floor(found, floor)))
 
 
 FAITHFUL = Eisa(

@@ -6,7 +6,7 @@ code was available: the equations come from secondary sources; sections (§) are
 derived from the graph, see :mod:`ecphora.stages.synapse.layer_consolidation`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -120,7 +120,7 @@ class Synapse(ShortRepr):
         # 1: the anchors, topk_BM25(q) ∪ topk_dense(q)
         trigger = self._find_anchors(query, graph, eligible)
         # 2 and 3: a_i(0) = α·cos for the anchors, then T times propagation, inhibition, activation
-        layer = consolidated_layer(graph, self.layer_config)
+        layer = consolidated_layer(graph, replace(self.layer_config, similarity_floor=query.similarity_floor))
         floor = tunneling.anchor_floor(trigger) if self.protect_anchors else graph.zeros()
         iteration = spreading_activation.spread(
             spreading_activation.initial_activation(trigger.anchors, trigger.initial_activation, self.alpha),
@@ -220,7 +220,6 @@ FAITHFUL = Synapse(
     layer_config=LayerConfig(link_whole_window=True, center_concepts=False),
     use_previous_turn=False,
     use_lexical_similarity=False,
-    use_similarity_floor=False,
     include_unreached=False,
     protect_anchors=False,
     blend_cold_start=False,

@@ -112,7 +112,8 @@ PHYSIOLOGICAL = Neuron(is_physiological=True)
 class PublishedSynaptic(ShortRepr):
     """The published constants (1.2), and remedies of papers.md 1.11.
 
-    Two memories are connected when cos >= ``cos_th``; None takes the ``quantile`` of the cosines of stored pairs. A
+    Two memories are connected when cos >= ``cos_th``; None takes the ``quantile`` of the cosines of stored pairs;
+    cosines count from the embedder's similarity floor. A
     stimulus below ``stimulus_th`` does not count. ``bond_scale`` damps every hop. A memory fires at ``v_th``; ``tau_*``
     and ``time_scale`` shape its time constant, ``v_rest`` and ``i_rest`` are the rest values of the published neuron.
 
@@ -174,13 +175,14 @@ class PublishedSynaptic(ShortRepr):
         if query.vector is None or not is_open.any():
             return Activation(graph.zeros())
         # 1.1: two memories are connected when cos >= cos_th; 1.6: V, I and tau of each before this cue
-        cos_th = cosine_quantile(graph, self.quantile) if self.cos_th is None else self.cos_th
-        receivers = Receivers(graph, network_state(graph, self.neuron), self.neuron, self.coupling, cos_th)
+        floor = query.similarity_floor
+        cos_th = cosine_quantile(graph, self.quantile, floor) if self.cos_th is None else self.cos_th
+        receivers = Receivers(graph, network_state(graph, self.neuron), self.neuron, self.coupling, cos_th, floor)
         # 1.4: S = 1 at the cue, S_c = S_p P, P = cos T bond_scale; what is stimulated fires if V >= v_th
         propagation = propagate(
             receivers,
             Senders.cue(query.vector, receivers.state.now),
-            dense.cosine(graph, query),
+            dense.above_floor(dense.cosine(graph, query), floor),
             is_open,
             Acceptance(self.stimulus_th, self.epsilon),
             max_generations=self.max_generations,
@@ -191,7 +193,13 @@ class PublishedSynaptic(ShortRepr):
         if self.adjacency_tau and self.use_temporal_score and self.max_generations > 1:
             rows = propagation.first_generation
             adjacent = adjacent_stimuli(
-                graph, rows, propagation.stimulus[rows], is_open, scale=self.bond_scale, tau=self.adjacency_tau
+                graph,
+                rows,
+                propagation.stimulus[rows],
+                is_open,
+                scale=self.bond_scale,
+                tau=self.adjacency_tau,
+                floor=floor,
             )
         return replace(self._rank(propagation, adjacent, query.embedder_coverage), eligible=eligible)
 

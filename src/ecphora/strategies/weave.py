@@ -59,6 +59,7 @@ class Weave(ShortRepr):
     Synthesis (Algorithm 1), with ``use_insights``: every ``omega`` particles; clusters of ``min_cluster_size`` to
     ``max_cluster_size`` with cohesion ``tau_cluster``, at most ``max_overlap`` of which one insight has already;
     ``lambda_comp`` is the cost of a token in equation 6. With ``use_signifiers`` questions and requests are no sources.
+    All cosines count from the embedder's similarity floor.
     """
 
     candidates: int = 50
@@ -206,15 +207,15 @@ class Weave(ShortRepr):
         """Omega_synth: whether ``omega`` new particles wait for refinement."""
         return triggers.has_enough_pending(graph, CURSOR, self.omega)
 
-    def process(self, graph: Graph, read: NodeReader, now: datetime, /) -> WriteBatch:
+    def process(self, graph: Graph, read: NodeReader, now: datetime, /, *, similarity_floor: float = 0.0) -> WriteBatch:
         """Add strands to the next particles, and the insights of the clusters that they complete."""
         new = triggers.pending_rows(graph, CURSOR)[: self.omega]
-        config, space = self._clustering_config, graph.vectors.view
+        config, space = self._clustering_config(similarity_floor), graph.vectors.view
         neighbors = list(clustering.nearest_neighbors(graph, space, new, graph.episodes, config, earlier_only=True))
         edges = list(relational_strands.new_strands(graph, neighbors, config.strand_strength))
         edges.extend(self._causal_strands(graph, new, read))
         nodes: dict[NodeId, Node] = {}
-        for cluster in self._new_clusters(graph, neighbors) if self.use_insights else ():
+        for cluster in self._new_clusters(graph, neighbors, config) if self.use_insights else ():
             insight, sources = self._synthesize_insight(graph, read(cluster), nodes, now)
             if insight is not None:
                 nodes[insight.id] = insight
@@ -236,18 +237,23 @@ class Weave(ShortRepr):
         for row, extraction in zip(known, extractions, strict=False):
             yield from causal_strands.related_strands(graph, row, extraction.relations)
 
-    def _new_clusters(self, graph: Graph, neighbors: Sequence[clustering.Neighbors]) -> Iterator[Rows]:
-        """IdentifyPotentialClusters and ClusterQualityCheck, without clusters that an insight covers already."""
-        config = self._clustering_config
-        for cluster in clustering.potential_clusters(graph, neighbors, config):
-            if (
-                clustering.passes_quality_check(graph, graph.vectors.view, cluster, config)
-                and clustering.insight_coverage(graph, cluster) <= self.max_overlap
-            ):
+    def _new_clusters(
+        self, graph: Graph, neighbors: Sequence[clustering.Neighbors], config: clustering.ClusteringConfig
+    ) -> Iterator[Rows]:
+        """IdentifyPotentialClusters and ClusterQualityCheck, without what an insight or an earlier cluster covers.
+
+        The largest come first: those inside them are covered.
+        """
+        drawn: list[Rows] = []
+        for cluster in sorted(clustering.potential_clusters(graph, neighbors, config), key=len, reverse=True):
+            overlaps = [float(np.isin(cluster, one).mean()) for one in drawn]
+            if max(
+                [clustering.insight_coverage(graph, cluster), *overlaps]
+            ) <= self.max_overlap and clustering.passes_quality_check(graph, graph.vectors.view, cluster, config):
+                drawn.append(cluster)
                 yield cluster
 
-    @property
-    def _clustering_config(self) -> clustering.ClusteringConfig:
+    def _clustering_config(self, similarity_floor: float) -> clustering.ClusteringConfig:
         return clustering.ClusteringConfig(
             k=self.k,
             min_cosine=self.min_cosine,
@@ -258,6 +264,7 @@ class Weave(ShortRepr):
             beta=self.beta,
             gamma=self.gamma,
             oracle_confidence=self.oracle_confidence,
+            similarity_floor=similarity_floor,
         )
 
     def _synthesize_insight(

@@ -14,18 +14,19 @@ _PLASTIC_NUMBER = 1.32471795724474602596
 
 
 def is_similar(cosine: Scores, theta_sim: float) -> Mask:
-    """R = { e : cos(v, e.v) ≥ θ_sim }: the gate is on the raw cosine (§3.6)."""
+    """R = { e : cos(v, e.v) ≥ θ_sim }: the gate is on the cosine alone, without the order (§3.6)."""
     mask: Mask = cosine >= theta_sim
     return mask
 
 
-def cosine_quantile(graph: Graph, quantile: float, minimum: float, net: SideNet | None) -> float:
-    """θ_sim: a quantile of the cosines of stored pairs, both mapped by the net, at least ``minimum``.
+def cosine_quantile(graph: Graph, quantile: float, net: SideNet | None) -> float:
+    """A quantile of the cosines of stored pairs, both mapped by the net; -inf if there is no pair.
 
     Derived once per graph.
     """
     key = ("theta_sim", quantile, net)
-    return max(minimum, graph.derive(key, lambda grown, _: _sample_quantile(grown, quantile, net)))
+    found: float = graph.derive(key, lambda grown, _: _sample_quantile(grown, quantile, net))
+    return found
 
 
 def _sample_quantile(graph: Graph, quantile: float, net: SideNet | None) -> float:

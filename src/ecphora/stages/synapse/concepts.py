@@ -8,6 +8,7 @@ import numpy as np
 
 from ...graph import Graph
 from ...model import MENTION_LINKS, Kind, Link, Mask, Rows, Vectors
+from ..retrieval import dense
 from ..retrieval.entity_vectors import EntityVectors, entity_vectors, with_descriptions
 
 BLOCK = 512
@@ -32,10 +33,13 @@ class Concepts:
         return _distinct_pairs(self.mention_episodes // window_size, self.mention_concepts, len(self.rows))
 
 
-def find_concepts(graph: Graph, episodes: Rows, tau_dup: float, *, center: bool = True) -> Concepts:
+def find_concepts(
+    graph: Graph, episodes: Rows, tau_dup: float, *, center: bool = True, similarity_floor: float = 0.0
+) -> Concepts:
     """The concepts of some episodes; those of cosine ``tau_dup`` or more are merged, none at 1.
 
-    With ``center`` that is the cosine of :func:`_center_concepts`, without it that of the mean vectors.
+    With ``center`` that is the cosine of :func:`_center_concepts`, without it that of the mean vectors, counted
+    from ``similarity_floor``.
     """
     entities, edges = entity_vectors(graph), graph.edges
     number = graph.no_rows()
@@ -54,7 +58,8 @@ def find_concepts(graph: Graph, episodes: Rows, tau_dup: float, *, center: bool 
     merged_into = np.arange(len(entities.rows))
     if tau_dup < 1:
         compared = _center_concepts(graph, episodes, sums, concepts) if center else normalize(sums)
-        merged_into = merge_duplicates(compared, mention_episodes, concepts, tau_dup)
+        floor = 0.0 if center else similarity_floor  # what is centered has nothing in common
+        merged_into = merge_duplicates(compared, mention_episodes, concepts, tau_dup, floor)
         merged = np.flatnonzero(merged_into != np.arange(len(merged_into)))
         np.add.at(sums, merged_into[merged], sums[merged])
         mention_episodes, concepts = _distinct_pairs(mention_episodes, merged_into[concepts], len(merged_into))
@@ -104,18 +109,21 @@ def _center_concepts(graph: Graph, episodes: Rows, sums: Vectors, concept_places
     return centered
 
 
-def merge_duplicates(vectors: Vectors, episode_numbers: Rows, concept_places: Rows, tau_dup: float) -> Rows:
+def merge_duplicates(
+    vectors: Vectors, episode_numbers: Rows, concept_places: Rows, tau_dup: float, similarity_floor: float = 0.0
+) -> Rows:
     """For each concept the oldest concept it is merged into, often itself.
 
     A concept is merged with the nearest older one of cosine ``tau_dup`` or more, and with all that were merged with
     that one. Two concepts that one text mentions are never merged. ``vectors`` are unit rows, or 0 for concepts that
-    are not compared, in order of age; ``episode_numbers[i]`` mentions ``concept_places[i]``.
+    are not compared, in order of age; ``episode_numbers[i]`` mentions ``concept_places[i]``. Cosines
+    count from ``similarity_floor``.
     """
     merged_into = np.arange(len(vectors))
     order = np.argsort(concept_places, kind="stable")
     ends = np.searchsorted(concept_places[order], np.arange(len(vectors) + 1))
     episodes = [set(episode_numbers[order[start:end]].tolist()) for start, end in pairwise(ends.tolist())]
-    for newer, older_concepts in _near_older_concepts(vectors, tau_dup):
+    for newer, older_concepts in _near_older_concepts(vectors, tau_dup, similarity_floor):
         for older in older_concepts:
             oldest = int(merged_into[older])
             if episodes[oldest].isdisjoint(episodes[newer]):
@@ -125,12 +133,12 @@ def merge_duplicates(vectors: Vectors, episode_numbers: Rows, concept_places: Ro
     return merged_into
 
 
-def _near_older_concepts(vectors: Vectors, tau_dup: float) -> Iterator[tuple[int, list[int]]]:
+def _near_older_concepts(vectors: Vectors, tau_dup: float, similarity_floor: float) -> Iterator[tuple[int, list[int]]]:
     """Each row with the rows before it of cosine ``tau_dup`` or more, the nearest first, if there are any."""
     rows = np.flatnonzero(np.einsum("ij,ij->i", vectors, vectors) > 0)
     compared = vectors[rows]
     for start in range(0, len(rows), BLOCK):
-        cosines = compared[start : start + BLOCK] @ compared[: start + BLOCK].T
+        cosines = dense.above_floor(compared[start : start + BLOCK] @ compared[: start + BLOCK].T, similarity_floor)
         for place, row_cosines in enumerate(cosines, start):
             near = np.flatnonzero(row_cosines[:place] >= tau_dup)
             if len(near):

@@ -24,7 +24,8 @@ class LayerConfig:
     ``N``: episodes of a window, and between two consolidations; ``max_stale_share``: the share of all episodes that may
     be new without a consolidation, as its cost grows with the memory. ``K``: semantic edges that each row keeps.
     ``tau_dup``: the cosine from which two concepts are merged, 1 for never. ``center_concepts``: that cosine is without
-    what all episodes have in common, and of concepts with two mentions or more. ``abstraction_weight``: the weight
+    what all episodes have in common, and of concepts with two mentions or more; otherwise it counts from
+    ``similarity_floor``, the embedder's cosine of two unrelated texts. ``abstraction_weight``: the weight
     between an episode and a concept. ``link_whole_window``: a concept belongs to every episode of a window that
     mentions it, not only to those that do. ``rho``: the decay of temporal edges per day. ``is_bidirectional``: temporal
     edges lead back as well.
@@ -39,6 +40,7 @@ class LayerConfig:
     rho: float = 0.01
     is_bidirectional: bool = False
     max_stale_share: float = 0.0
+    similarity_floor: float = 0.0
 
     def consolidated_count(self, episode_count: int) -> int:
         """How many of n episodes the last consolidation had: a multiple of a period that doubles with the memory."""
@@ -88,7 +90,13 @@ def _build_layer(graph: Graph, cached: CachedDerivation[Layer] | None, config: L
     episodes = episodes[: config.consolidated_count(len(episodes))]
     if cached is not None and cached.value.episode_count == len(episodes):
         return cached.value
-    concepts = find_concepts(graph, episodes, config.tau_dup, center=config.center_concepts)
+    concepts = find_concepts(
+        graph,
+        episodes,
+        config.tau_dup,
+        center=config.center_concepts,
+        similarity_floor=config.similarity_floor,
+    )
     abstraction = layer_edges.abstraction_edges(
         concepts, episodes, config.N, weight=config.abstraction_weight, link_whole_window=config.link_whole_window
     )

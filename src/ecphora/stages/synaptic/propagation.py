@@ -12,6 +12,7 @@ import numpy as np
 from ...graph import Graph
 from ...grouping import best_of_group
 from ...model import Floats, Mask, Rows, Scores, Vector, Vectors
+from ..retrieval import dense
 from . import temporal_association
 from .lif_neuron import Neuron, stimulate
 from .network_state import NetworkState
@@ -141,7 +142,8 @@ class Propagation:
 class Receivers:
     """The memories that stimuli reach: the graph, the state of its rows, the neurons' constants and their coupling.
 
-    Two memories are coupled if the cosine of their vectors is ``cos_th`` or more.
+    Two memories are coupled if the cosine of their vectors is ``cos_th`` or more. Cosines count from ``floor``, that of
+    two unrelated texts.
     """
 
     graph: Graph
@@ -149,6 +151,7 @@ class Receivers:
     neuron: Neuron
     coupling: Coupling
     cos_th: float
+    floor: float = 0.0
 
     def stimuli(self, senders: Senders, places: Rows, rows: Rows, cosines: Floats) -> Floats:
         """The stimulus that each pair of a parent and a row passes: S_p P, P = cos T ``scale``."""
@@ -202,7 +205,8 @@ def propagate(
 ) -> Propagation:
     """Stimulate memories generation by generation: the children of one, whether they fire or not, are the next parents.
 
-    ``cosines`` are those of the cue. Only rows under ``is_open`` are visited, and none of them twice.
+    ``cosines`` are those of the cue, counted from the floor. Only rows under ``is_open`` are visited, and none of them
+    twice.
     """
     propagation, excluded, cosines = Propagation.empty(receivers.graph), ~is_open, np.where(is_open, cosines, -1)
     sent = first_hop(receivers, cue, cosines, is_cue_timeless=is_cue_timeless, include_dissimilar=include_dissimilar)
@@ -261,7 +265,7 @@ def strongest_stimuli(receivers: Receivers, senders: Senders, open_rows: Mask, m
     for start in range(0, len(order), BLOCK):
         p = order[start : start + BLOCK]
         block = senders.select(p)
-        cos = _cosines(block.vectors, vectors)
+        cos = dense.above_floor(_cosines(block.vectors, vectors), receivers.floor)
         is_candidate = (cos >= receivers.cos_th) & open_rows[places]
         is_candidate &= cos * (block.S * scale * _SLACK)[:, None] >= np.maximum(best[places], min_stimulus)
         columns = np.flatnonzero(is_candidate.any(0))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...graph import DAY, Graph
 from ...model import Link, Mask, Rows, Scores, Vectors
-from ..retrieval import top_k, validity
+from ..retrieval import dense, top_k, validity
 from . import relational_strands
 
 BLOCK = 512
@@ -26,9 +26,10 @@ class ClusteringConfig:
 
     A row's neighbors are the ``k`` nearest of cosine ``min_cosine`` or more. A cluster has ``min_size`` to
     ``max_size`` rows with a mean cosine of ``tau`` or more, each joined to another by a cosine of ``tau`` or more.
-    The similarity of two rows is ``cosine_weight`` cos + ``strand_weight`` S + ``time_weight`` exp(-days /
-    ``time_scale_days``), where the strength of a strand is S = ``alpha`` cos + ``beta`` key overlap + ``gamma``
-    ``oracle_confidence`` (section 5.3).
+    Cosines count from ``similarity_floor``, the embedder's cosine of two unrelated texts, so that a threshold means the
+    same for every embedder. The similarity of two rows is ``cosine_weight`` cos + ``strand_weight`` S + ``time_weight``
+    exp(-days / ``time_scale_days``), where the strength of a strand is S = ``alpha`` cos + ``beta`` key overlap +
+    ``gamma`` ``oracle_confidence`` (section 5.3).
     """
 
     k: int = 10
@@ -44,6 +45,7 @@ class ClusteringConfig:
     beta: float = 0.3
     gamma: float = 0.2
     oracle_confidence: float = 0.5
+    similarity_floor: float = 0.0
 
     def strand_strength(self, similarity: NDArray[np.float32], key_overlap: NDArray[np.float32]) -> NDArray[np.float32]:
         """S of section 5.3 from cosines and key overlaps."""
@@ -71,7 +73,7 @@ def nearest_neighbors(
         compared, row_of = space[masked], row_of[masked]
     for start in range(0, len(with_vector), BLOCK):
         block = with_vector[start : start + BLOCK]
-        cosines = space[positions[block]] @ compared.T
+        cosines = dense.above_floor(space[positions[block]] @ compared.T, config.similarity_floor)
         is_candidate = (cosines >= config.min_cosine) & mask[row_of]
         for row, is_near, cosine in zip(block.tolist(), is_candidate, cosines, strict=True):
             near = np.flatnonzero(is_near)
@@ -98,7 +100,7 @@ def potential_clusters(graph: Graph, neighbors: Sequence[Neighbors], config: Clu
 def grow_cluster(graph: Graph, space: Vectors, row: int, rows: Rows, config: ClusteringConfig) -> Rows:
     """The cluster of ``row`` among distinct rows: its connected part of the mutual nearest-neighbor graph."""
     vectors = space[graph.vector_positions[rows]]
-    cosine32 = vectors @ vectors.T
+    cosine32 = dense.above_floor(vectors @ vectors.T, config.similarity_floor)
     cosine = cosine32.astype(np.float64)
     days = np.abs(np.subtract.outer(*2 * [graph.nodes["happened"][rows]])) / DAY
     strand = config.strand_strength(cosine32, relational_strands.key_overlap(graph, rows))
@@ -121,7 +123,7 @@ def has_valid_size(graph: Graph, rows: Rows, config: ClusteringConfig) -> bool:
 
 def passes_quality_check(graph: Graph, space: Vectors, cluster: Rows, config: ClusteringConfig) -> bool:
     """ClusterQualityCheck: cohesion of ``tau`` or more, and no memory together with one that supersedes it."""
-    mean_cosine = cohesion(space[graph.vector_positions[cluster]])
+    mean_cosine = cohesion(space[graph.vector_positions[cluster]], config.similarity_floor)
     return mean_cosine >= config.tau and not has_supersession(graph, cluster)
 
 
@@ -173,8 +175,9 @@ def mutual_neighbors(scores: NDArray[np.float64], k: int, min_score: float) -> M
     return found
 
 
-def cohesion(vectors: Vectors) -> float:
-    """The mean cosine of all pairs of unit vectors; 1 for a single vector."""
+def cohesion(vectors: Vectors, similarity_floor: float = 0.0) -> float:
+    """The mean cosine of all pairs of unit vectors, counted from ``similarity_floor``; 1 for a single vector."""
     n = len(vectors)
     total = vectors.sum(axis=0)
-    return float((total @ total - n) / (n * (n - 1))) if n > 1 else 1.0
+    mean = np.asarray((total @ total - n) / (n * (n - 1)) if n > 1 else 1, np.float32)
+    return float(dense.above_floor(mean, similarity_floor))

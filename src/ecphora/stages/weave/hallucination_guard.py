@@ -2,6 +2,7 @@
 
 from ...lazy_pattern import lazy_pattern
 from ...model import Vectors
+from ..retrieval import dense
 
 _SENTENCE = lazy_pattern(
     r"(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\bMrs\.)(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])[」』”）]*\s*|\n+"
@@ -18,7 +19,7 @@ def has_support(
 ) -> bool:
     """Whether every sentence has a source of cosine ``min_cosine`` or more.
 
-    ``similarity_floor`` is the embedder's cosine of two unrelated texts: ``min_cosine`` counts from it to 1.
+    Cosines count from ``similarity_floor``, the embedder's cosine of two unrelated texts.
     """
     best_cosines = (source_vectors @ sentence_vectors.T).max(axis=0)
-    return bool((best_cosines >= similarity_floor + (1 - similarity_floor) * min_cosine).all())
+    return bool((dense.above_floor(best_cosines, similarity_floor) >= min_cosine).all())
