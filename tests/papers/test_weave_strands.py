@@ -460,15 +460,24 @@ def test_cold_particles_are_unimportant_unused_and_the_source_of_nothing() -> No
     assert not tiers.is_cold(warmed, importance, NOW + 100 * DAY).any()
 
 
-def test_cold_particles_are_found_along_strands_only() -> None:
-    graph = graph_of("", "", edges=[Edge("p1", "p0", Link.ASSOCIATION, 1.0)], happened_at=NOON - timedelta(days=400))
-    warm = apply_batch(graph, _recalled((0, [1])))
-    tiered = Weave(use_tiers=True, type_weights=only(StrandType.ASSOCIATION))
+def test_cold_particles_have_the_places_that_hot_ones_leave() -> None:
+    """p0 is cold. It is taken beside the hot p1 if there is room, and else along a strand alone."""
     cue = question(vector=np.array([1, 1], np.float32) / np.float32(np.sqrt(2)), now=NOON)
-    assert not tiered.activate(cue, graph).scores.any()
-    assert (tiered.activate(cue, warm).scores > 0).all()
-    assert tiered.activate(cue, warm).contributions["strands"][0] > 0
-    assert (replace(tiered, use_tiers=False).activate(cue, graph).scores > 0).all()
+    strand = [Edge("p1", "p0", Link.ASSOCIATION, 1.0)]
+    for candidates, edges, found in ((1, [], [1]), (2, [], [0, 1]), (1, strand, [0, 1])):
+        graph = graph_of("", "", edges=edges, happened_at=NOON - timedelta(days=400))
+        tiered = Weave(use_tiers=True, candidates=candidates, type_weights=only(StrandType.ASSOCIATION))
+        scores = tiered.activate(cue, apply_batch(graph, _recalled((0, [1])))).scores
+        assert np.flatnonzero(scores).tolist() == found
+
+
+@pytest.mark.parametrize("days", [0, 101, 4_000])
+def test_recall_of_an_old_archive_is_not_empty(days: int) -> None:
+    """Nothing was ever used: after some hundred days, every particle is cold."""
+    graph = graph_of("", "")
+    found = FAITHFUL.activate(question(now=NOON + timedelta(days=days)), graph)
+    assert found.scores[0] > 0
+    assert found.confidence > 0
 
 
 # ---- personas: equation 9

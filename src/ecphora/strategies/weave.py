@@ -21,7 +21,7 @@ from ..graph import Graph, epoch_seconds
 from ..model import Edge, Kind, Link, Mask, Node, NodeId, Query, Rows, Scores, Vectors, WriteBatch
 from ..ports import Activation, Extractor, NodeReader, Summarizer
 from ..reprs import ShortRepr
-from ..stages.retrieval import dense, filters, importance, speakers, temporal, top_k
+from ..stages.retrieval import dense, filters, importance, speakers, temporal
 from ..stages.weave import (
     causal_strands,
     clustering,
@@ -49,7 +49,8 @@ class Weave(ShortRepr):
     ``min_path_strength`` or more, score = ``w_sim`` cos + ``w_strand`` support + ``w_importance`` I + ``w_persona``
     affinity. Particles outside a time that the query asks about are multiplied by ``outside_time_factor``, passages
     whose time is unknown by ``undated_time_factor``, expired particles by ``expired_factor``. With ``use_tiers`` cold
-    particles are found along strands only, with ``follow_insights`` insights lead to their sources.
+    particles are among the nearest only where the others are fewer, with ``follow_insights`` insights lead to their
+    sources.
 
     Strands (5.3): S = ``alpha`` sim + ``beta`` cooccur + ``gamma`` ``oracle_confidence``, to the ``k`` nearest earlier
     particles of cosine ``min_cosine`` or more; causal strands also by the relations of ``extractor``. Each type has its
@@ -112,8 +113,8 @@ class Weave(ShortRepr):
         similarity = np.maximum(0, cosine) * time_factors  # equation 3
         is_insight = graph.of_kind(Kind.INSIGHT) & self._is_fully_eligible(graph, eligible)
         is_entry = eligible | is_insight if self.follow_insights else eligible
-        is_hot = ~tiers.is_cold(graph, particle_importance, now) if self.use_tiers else is_entry
-        seeds = top_k.top_rows(similarity, is_entry & is_hot, self.candidates)
+        is_cold = tiers.is_cold(graph, particle_importance, now) & self.use_tiers
+        seeds = tiers.find_seeds(similarity, is_entry, is_cold, self.candidates)
         support = self._support(graph, query, seeds, similarity, through=is_entry, now=now)
         is_active = eligible & (support.scores > 0)
         is_active[seeds] |= eligible[seeds]

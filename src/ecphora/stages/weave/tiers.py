@@ -1,10 +1,15 @@
-"""Storage tiers, Cognitive Weave 6.2.3: hot particles are found by vectors, cold ones only along strands."""
+"""Storage tiers, Cognitive Weave 6.2.3: hot particles are searched first, then cold ones, which strands reach too.
+
+The paper names a hot and a cold tier and says no more. That a search goes on to the cold tier is inferred: where
+nothing was used for long, all are cold, and a recall must not come back empty.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import DAY, CachedDerivation, Graph
-from ...model import AccessKind, Link, Mask, Scores
+from ...model import AccessKind, Link, Mask, Rows, Scores
+from ..retrieval import top_k
 
 COLD_IMPORTANCE = 0.15
 """Particles of lower importance are cold if they are unused and nothing depends on them. Inferred, 5.7."""
@@ -22,6 +27,12 @@ def is_cold(graph: Graph, importance: Scores, now: float) -> Mask:
     depended_on[graph.edges["dst"][graph.edges_of_link(Link.DERIVED_FROM, Link.SUPPORTS)]] = True
     cold: Mask = (importance < COLD_IMPORTANCE) & (last < now - IDLE_DAYS * DAY) & ~depended_on
     return cold
+
+
+def find_seeds(similarity: Scores, entries: Mask, cold: Mask, count: int) -> Rows:
+    """The nearest ``count`` of the rows under the mask ``entries``: hot ones first, cold ones in the places left."""
+    hot = top_k.top_rows(similarity, entries & ~cold, count)
+    return np.concatenate([hot, top_k.top_rows(similarity, entries & cold, count - len(hot))])
 
 
 def _last_accesses(graph: Graph, before: CachedDerivation[NDArray[np.float64]] | None) -> NDArray[np.float64]:
