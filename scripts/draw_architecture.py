@@ -67,6 +67,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "documents",
                 "repeats",
                 "messages",
+                "relation_edges",
             ),
             ("weights",),
             ("reasons", "reason_clauses", "answer_clauses", "clause", "ranking"),

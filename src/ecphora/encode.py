@@ -34,6 +34,7 @@ from .model import (
     WriteBatch,
 )
 from .ports import Embedder, Extractor
+from .relation_edges import relation_edges
 from .stages.retrieval import validity
 from .stages.retrieval.temporal import local_time
 
@@ -128,11 +129,13 @@ def encode(
     """
     episodes = [node for episode in checked_episodes for node in episode.chunks]
     entities: dict[NodeId, Node] = {}
+    latest_mentions: dict[NodeId, NodeId] = {}
     described: list[Node] = []
     edges: list[Edge] = []
     for node in episodes:
         about = (Mention(node.title, is_about=True),) if node.title else ()
         extraction = extractions.get(node.id, NO_EXTRACTION)
+        edges.extend(relation_edges(graph, node.id, extraction, latest_mentions))
         for mention in (*about, *extraction.mentions):
             entity = entity_id(mention.name)
             if entity == ENTITY_PREFIX:
@@ -142,6 +145,7 @@ def encode(
                     id=entity, kind=Kind.ENTITY, text=mention.name, happened_at=node.happened_at, recorded_at=now
                 )
             edges.append(Edge(node.id, entity, Link.ABOUT if mention.is_about else Link.MENTIONS))
+            latest_mentions[entity] = node.id
         for entity, description in descriptions(node, extraction).items():
             if description.id in vectors:
                 described.append(description)

@@ -68,6 +68,8 @@ class Link(StrEnum):
     BASED_ON = "based_on"
     RESPONDS_TO = "responds_to"
     CAUSES = "causes"
+    ELABORATES = "elaborates"
+    PRECEDES = "precedes"
 
 
 When = str | date | datetime
@@ -485,7 +487,10 @@ class MentionType(StrEnum):
 
 
 class RelationType(StrEnum):
-    """How the subject of a relation bears on its object: Cognitive Weave's types of strands."""
+    """How the subject of a relation bears on its object: Cognitive Weave's types of strands.
+
+    Each but ``RELATED_TO`` is also the link of that name between the memories of both.
+    """
 
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"

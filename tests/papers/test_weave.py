@@ -54,7 +54,6 @@ def test_faithful_has_the_proposed_values() -> None:
         "use_weight": 0.5,
         "evidence_weight": 0.5,
         "use_signifiers": True,
-        "extractor": None,
         "w_sim": 0.6,
         "w_strand": 0.2,
         "w_importance": 0.2,
@@ -76,7 +75,7 @@ def test_faithful_has_the_proposed_values() -> None:
         "name": "weave-faithful",
     }
     assert {name: getattr(FAITHFUL, name) for name in values} == values
-    assert FAITHFUL.type_weights == TypeWeights(0.5, 0.5, 0.5, 1.0, 1.0)
+    assert FAITHFUL.type_weights == TypeWeights(0.5, 0.5, 0.5, 1.0, 1.0, *[0.7] * 4)
     assert FAITHFUL.importance_decay == importance.ImportanceDecay(0.6, 0.1, 30.0, 1.0, 0.2, 0.1)
 
 

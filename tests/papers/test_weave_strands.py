@@ -23,18 +23,15 @@ from ecphora.model import (
     Access,
     AccessKind,
     Edge,
-    Extraction,
     Kind,
     Link,
     Node,
     Query,
-    Relation,
-    RelationType,
     ValidityEnd,
     WriteBatch,
 )
 from ecphora.stages.weave import clustering, persona, strand_evidence, strand_traversal, tiers
-from ecphora.stages.weave.strand_types import TYPE_CODES, TYPES, StrandType, TypeWeights
+from ecphora.stages.weave.strand_types import STORED_LINKS, TYPE_CODES, TYPES, StrandType, TypeWeights
 from ecphora.strategies.weave import FAITHFUL, Weave
 from ecphora.testing import NOON, FakeClock, sample_entity, sample_query
 from ecphora.testing.samples import sample_batch, sample_node
@@ -72,12 +69,13 @@ def only(type_: StrandType, weight: float = 1.0) -> TypeWeights:
 
 
 def test_type_weights_follow_the_order_of_types() -> None:
-    weights = TypeWeights(temporal=0.1, causal=0.2, thematic=0.3, derived=0.4, association=0.5)
+    given = {type_.value: (1 + code) / 10 for type_, code in TYPE_CODES.items()}
+    weights = TypeWeights(**given)
     typed = weights.factors(is_typed=True)
-    assert [round(float(typed[TYPE_CODES[type_]]), 3) for type_ in TYPES] == [0.1, 0.2, 0.3, 0.4, 0.5]
-    assert weights.factors(is_typed=False) == pytest.approx([0.3] * 5)
-    assert TypeWeights().factors(is_typed=True).tolist() == [0.5, 0.5, 1.0, 1.0, 0.0]
-    assert TypeWeights().factors(is_typed=False).tolist() == [0.75, 0.75, 0.75, 0.75, 0.0]
+    assert [round(float(typed[TYPE_CODES[type_]]), 3) for type_ in TYPES] == list(given.values())
+    assert weights.factors(is_typed=False) == pytest.approx([0.5] * 9)
+    assert TypeWeights().factors(is_typed=True).tolist() == [0.5, 0.5, 1.0, 1.0, 0.0, *[0.75] * 4]
+    assert TypeWeights().factors(is_typed=False).tolist() == [*[0.75] * 4, 0.0, *[0.75] * 4]
     assert not only(StrandType.CAUSAL, weight=0.0).factors(is_typed=False).any()
 
 
@@ -133,7 +131,8 @@ def test_stored_strands_lead_both_ways() -> None:
 @pytest.mark.parametrize("type_", TYPES)
 def test_recall_follows_each_type_by_its_weight(type_: StrandType) -> None:
     """p1 has nothing of the question; the strand of one type leads to it, and weighs what its type does."""
-    links = {StrandType.CAUSAL: Link.CAUSES, StrandType.ASSOCIATION: Link.ASSOCIATION}
+    links = {**STORED_LINKS}
+    del links[StrandType.DERIVED]
     names = ("Ana", "Ana") if type_ is StrandType.THEMATIC else ("", "")
     edges = [Edge("p1", "p0", links[type_], 1.0)] if type_ in links else []
     graph = graph_of(*names, edges=edges, session="s" if type_ is StrandType.TEMPORAL else None)
@@ -289,31 +288,6 @@ def test_questions_and_other_sessions_have_no_causal_strand(tmp_path: Path) -> N
         assert _causal(memory) == []
     with _tell(tmp_path / "s.db", "We came late.", "Because the bus broke down.", sessions="ab") as memory:
         assert _causal(memory) == []
-
-
-class CausalExtractor:
-    """An extractor that finds one causal relation in a text that has "made"."""
-
-    def extract(self, texts: Sequence[str], /) -> list[Extraction]:
-        relation = Relation("Storm", "made late", "Train", RelationType.CAUSES)
-        other = Relation("Storm", "is near", "Train", RelationType.RELATED_TO)
-        return [Extraction(relations=(relation, other) if "made" in text else (other,)) for text in texts]
-
-
-def test_causal_relations_of_an_extractor_make_strands(tmp_path: Path) -> None:
-    strategy = Weave(omega=4, extractor=CausalExtractor())
-    texts = (
-        "We met Storm Erik and Storm.",
-        "The Train stood still, said Train.",
-        "Rain.",
-        "Storm made the Train late.",
-    )
-    with _tell(tmp_path / "m.db", *texts, strategy=strategy) as memory:
-        graph = memory.graph()
-        known = {name: graph.row(entity_id(name)) is not None for name in ("Storm", "Train")}
-        expected = [pair for name, pair in (("Storm", ("e0", "e3")), ("Train", ("e3", "e1"))) if known[name]]
-        assert known["Train"]
-        assert _causal(memory) == expected
 
 
 # ---- evidence: equation 8

@@ -6,8 +6,8 @@ arXiv 2506.08098. The paper gives no number for a constant: every one here is in
 
 The four layers (section 3.3) are this graph's tables: nodes (core particle store), vectors (vectorial resonator),
 the time columns (temporal index), edges (relational strands). The Semantic Oracle Interface is two ports: the
-``Extractor`` extracts resonance keys when an episode is stored (equation 1), the ``Summarizer`` writes insight
-aggregates.
+``Extractor`` extracts resonance keys and typed strands when an episode is stored (equation 1), the ``Summarizer``
+writes insight aggregates.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -19,7 +19,7 @@ import numpy as np
 from ..consolidation import triggers
 from ..graph import Graph, epoch_seconds
 from ..model import Edge, Kind, Link, Mask, Node, NodeId, Query, Rows, Scores, Vectors, WriteBatch
-from ..ports import Activation, Extractor, NodeReader, Summarizer
+from ..ports import Activation, NodeReader, Summarizer
 from ..reprs import ShortRepr
 from ..stages.retrieval import dense, filters, importance, speakers, temporal
 from ..stages.weave import (
@@ -53,7 +53,7 @@ class Weave(ShortRepr):
     sources.
 
     Strands (5.3): S = ``alpha`` sim + ``beta`` cooccur + ``gamma`` ``oracle_confidence``, to the ``k`` nearest earlier
-    particles of cosine ``min_cosine`` or more; causal strands also by the relations of ``extractor``. Each type has its
+    particles of cosine ``min_cosine`` or more; the memory's extractor adds those of its relations. Each type has its
     factor in ``type_weights``; without ``use_types`` all that are followed have their mean. ``use_weight`` and
     ``evidence_weight`` are theta_4 of equation 8 for use and for later evidence.
 
@@ -85,7 +85,6 @@ class Weave(ShortRepr):
     type_weights: TypeWeights = field(default_factory=TypeWeights)
     use_weight: float = 0.0
     evidence_weight: float = 0.0
-    extractor: Extractor | None = None
     use_insights: bool = True
     use_signifiers: bool = True
     omega: int = 20
@@ -226,7 +225,7 @@ class Weave(ShortRepr):
         )
 
     def _causal_strands(self, graph: Graph, new: Rows, read: NodeReader) -> Iterator[Edge]:
-        """The causal strands of new particles: by cue words, and by the relations of ``extractor``."""
+        """The causal strands of new particles, by cue words."""
         previous = graph.previous_rows[new]
         particles = {graph.row(node.id): particle(node) for node in read(np.union1d(new, previous[previous >= 0]))}
         known = [row for row in new.tolist() if row in particles]  # others were forgotten meanwhile
@@ -234,9 +233,6 @@ class Weave(ShortRepr):
             strand = causal_strands.cued_strand(particles[row], particles.get(int(graph.previous_rows[row])))
             if strand is not None:
                 yield strand
-        extractions = self.extractor.extract([particles[row].core for row in known]) if self.extractor else ()
-        for row, extraction in zip(known, extractions, strict=False):
-            yield from causal_strands.related_strands(graph, row, extraction.relations)
 
     def _new_clusters(
         self, graph: Graph, neighbors: Sequence[clustering.Neighbors], config: clustering.ClusteringConfig
@@ -297,7 +293,17 @@ FAITHFUL = Weave(
     undated_time_factor=0.5,
     use_tiers=True,
     follow_insights=True,
-    type_weights=TypeWeights(temporal=0.5, causal=0.5, thematic=0.5, derived=1.0, association=1.0),
+    type_weights=TypeWeights(
+        temporal=0.5,
+        causal=0.5,
+        thematic=0.5,
+        derived=1.0,
+        association=1.0,
+        supports=0.7,
+        contradicts=0.7,
+        elaborates=0.7,
+        precedes=0.7,
+    ),
     use_weight=0.5,
     evidence_weight=0.5,
     tau_cluster=0.75,

@@ -14,7 +14,7 @@ class StrandType(StrEnum):
 
     ``TEMPORAL``: one turn follows the other in a session or document. ``CAUSAL``: one states the cause of the other.
     ``THEMATIC``: both mention a rare name. ``DERIVED``: one is an insight over the other. ``ASSOCIATION``: they are
-    similar.
+    similar. The others are relations that an extractor found.
     """
 
     TEMPORAL = "temporal"
@@ -22,6 +22,10 @@ class StrandType(StrEnum):
     THEMATIC = "thematic"
     DERIVED = "derived"
     ASSOCIATION = "association"
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    ELABORATES = "elaborates"
+    PRECEDES = "precedes"
 
 
 TYPES = tuple(StrandType)
@@ -31,19 +35,31 @@ STORED_LINKS = {
     StrandType.CAUSAL: Link.CAUSES,
     StrandType.DERIVED: Link.DERIVED_FROM,
     StrandType.ASSOCIATION: Link.ASSOCIATION,
+    StrandType.SUPPORTS: Link.SUPPORTS,
+    StrandType.CONTRADICTS: Link.CONTRADICTS,
+    StrandType.ELABORATES: Link.ELABORATES,
+    StrandType.PRECEDES: Link.PRECEDES,
 }
 """The types that are stored, and their links. Temporal and thematic strands follow from order and mentions."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypeWeights:
-    """The factor of each type of strand, in the order of :data:`TYPES`; 0 does not follow it. All inferred."""
+    """The factor of each type of strand, in the order of :data:`TYPES`; 0 does not follow it. All inferred.
+
+    Only an extractor finds the last four, and none of our measurements has one: they weigh what the others do on
+    average.
+    """
 
     temporal: float = 0.5
     causal: float = 0.5
     thematic: float = 1.0
     derived: float = 1.0
     association: float = 0.0
+    supports: float = 0.75
+    contradicts: float = 0.75
+    elaborates: float = 0.75
+    precedes: float = 0.75
 
     def factors(self, *, is_typed: bool) -> NDArray[np.float32]:
         """The factor of each type; untyped, every type that is followed has the mean of these."""
