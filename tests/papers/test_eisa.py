@@ -335,6 +335,9 @@ def test_other_bank_weight_ranks_the_other_bank_lower() -> None:
         necessity_classifier=weights.load_necessity_classifier(),
     )
     assert practical.activate(query, graph).scores == pytest.approx([0.8, 0.4, 0.8, 0.4], abs=1e-6)
+    ordered = replace(practical, kappa=0.2)  # the order of accesses counts half in the other bank, too
+    alike = replace(ordered, necessity_classifier=None).activate(query, graph).scores
+    assert ordered.activate(query, graph).scores == pytest.approx(alike * [1, 0.5, 1, 0.5], abs=1e-6)
     swapped = practical.activate(sample_query(PARAGRAPH, vector=at(1.0)), graph)
     assert swapped.scores == pytest.approx([0.4, 0.8, 0.4, 0.8], abs=1e-6)
     assert swapped.new_episode is None

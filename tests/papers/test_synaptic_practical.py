@@ -15,9 +15,10 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Access, AccessKind, Query, Vector, WriteBatch
+from ecphora.stages.synaptic.network_state import network_state
 from ecphora.stages.synaptic.propagation import Coupling, keep_strongest
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.synaptic import Synaptic
+from ecphora.strategies.synaptic import PHYSIOLOGICAL, PublishedSynaptic, Synaptic
 from ecphora.testing import NOON, FakeClock, sample_node
 
 PRACTICAL = Synaptic()
@@ -186,3 +187,24 @@ def test_later_parent_of_equal_stimuli_is_kept() -> None:
 
 def test_trains_are_aligned_by_the_accumulating_table_unless_told_otherwise() -> None:
     assert Coupling(1.0).alignment_version == 2
+
+
+def test_confidence_is_a_half_where_a_memory_at_rest_just_fires() -> None:
+    """The stimulus S causes a potential of S / e, and fires at v_th: .5 S / e over 2 v_th at a cosine of .5."""
+    graph, cue = _successive([60]), _at(0)
+    expected = 0.5 * SCALE / math.e / (2 * PHYSIOLOGICAL.v_th)
+    assert PRACTICAL.activate(cue, graph).confidence == pytest.approx(expected, abs=1e-6)
+    remedied = PublishedSynaptic(cos_th=0.0)
+    assert remedied.activate(cue, graph).confidence == pytest.approx(expected, abs=1e-6)
+    just_fires = math.e * PHYSIOLOGICAL.v_th / SCALE
+    assert PRACTICAL.activate(_at(math.degrees(math.acos(just_fires))), _successive([0])).confidence == pytest.approx(
+        0.5
+    )
+
+
+def test_memory_that_is_stored_again_gets_no_second_first_spike() -> None:
+    """Only the access of the turn at which it was encoded is a spike."""
+    graph = _successive([0, 45])
+    again = apply_batch(graph, WriteBatch(accesses=(Access("t0", NOON, AccessKind.ENCODED, seq=9),), revision=2))
+    first, second = (network_state(one, PHYSIOLOGICAL).spike_trains(np.array([0])) for one in (graph, again))
+    assert first.lengths.tolist() == second.lengths.tolist() == [1]

@@ -164,6 +164,18 @@ def test_importance_from_insights_halves_between_uses_as_the_rest_does() -> None
     assert found[0] == pytest.approx(0.528881, abs=1e-5)
 
 
+def test_importance_from_insights_is_at_most_one() -> None:
+    """Twenty uses add 2 from insights, of which 1 counts: a half-life later, .55 and half of (1 - e^-1) are left."""
+    used, insight = sample_node("used", seq=1), sample_node("insight", seq=2, kind=Kind.INSIGHT)
+    accesses = tuple(Access("used", used.happened_at, AccessKind.RECALLED, 1.0, seq=9 + n) for n in range(20))
+    batch = replace(sample_batch(used, insight, edges=(Edge("insight", "used", Link.DERIVED_FROM),)), accesses=accesses)
+    graph = apply_batch(Graph(), replace(batch, revision=1))
+    found = importance.importance(
+        graph, importance.ImportanceDecay(), (used.happened_at + timedelta(days=30)).timestamp()
+    )
+    assert found[0] == pytest.approx(0.55 + 0.5 * (1 - np.exp(-1)), abs=1e-5)
+
+
 # ---- strands: section 5.3
 
 

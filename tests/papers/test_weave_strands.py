@@ -331,6 +331,7 @@ def test_uses_count_recalls_that_returned_both_ends() -> None:
 
 
 def test_uses_of_one_recall_are_bounded() -> None:
+    assert strand_evidence.MAX_TOGETHER == 10
     rows = list(range(strand_evidence.MAX_TOGETHER + 1))
     graph = apply_batch(graph_of(*[""] * len(rows), vectors=False), _recalled((0, rows)))
     assert _uses(graph, 0, strand_evidence.MAX_TOGETHER - 1) == 1
@@ -443,6 +444,11 @@ def test_cold_particles_have_the_places_that_hot_ones_leave() -> None:
         tiered = Weave(use_tiers=True, candidates=candidates, type_weights=only(StrandType.ASSOCIATION))
         scores = tiered.activate(cue, apply_batch(graph, _recalled((0, [1])))).scores
         assert np.flatnonzero(scores).tolist() == found
+
+
+def test_particles_below_an_importance_of_fifteen_hundredths_are_cold() -> None:
+    importance = np.array([0.149, 0.15], np.float32)
+    assert tiers.is_cold(graph_of("", ""), importance, NOW + 200 * DAY).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("days", [0, 101, 4_000])

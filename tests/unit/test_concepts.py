@@ -35,6 +35,12 @@ def test_concepts_of_one_text_never_merge_and_merged_concepts_share_texts() -> N
     assert merge_duplicates(vectors, texts, concepts, 0.92).tolist() == [0, 0, 2, 0]
 
 
+def test_merged_concept_has_the_texts_of_all_that_were_merged_into_it() -> None:
+    """1 merges with 0; 2 is in the text of 1 alone, and so in one of theirs."""
+    vectors = np.stack([unit(1)] * 3)
+    assert merge_duplicates(vectors, np.array([0, 1, 1]), np.array([0, 1, 2]), 0.92).tolist() == [0, 0, 2]
+
+
 def test_concept_merges_with_the_nearest_older_one() -> None:
     angles = [0.0, 0.5, 0.3]
     vectors = np.stack([unit(np.cos(angle), np.sin(angle)) for angle in angles])

@@ -32,3 +32,10 @@ def test_least_cosine_counts_from_the_floor_of_the_embedder() -> None:
     sentence = np.array([[0.6, 0, 0.8]], np.float32)
     assert has_support(sentence, SOURCES, 0.5, similarity_floor=0.1)
     assert not has_support(sentence, SOURCES, 0.5, similarity_floor=0.3)
+
+
+def test_least_cosine_is_a_part_of_what_lies_above_the_floor() -> None:
+    """Half the way from a floor of .5 to 1 is .75."""
+    below, above = np.array([[[0.7, 0, 0.71]], [[0.8, 0, 0.6]]], np.float32)
+    assert not has_support(below, SOURCES, 0.5, similarity_floor=0.5)
+    assert has_support(above, SOURCES, 0.5, similarity_floor=0.5)

@@ -228,3 +228,10 @@ def test_row_reached_again_keeps_its_first_sender() -> None:
     edges = edge_list([(2, 1, 1.0), (2, 3, 1.0)])
     found = spreading_activation.propagate(silenced, edges, np.ones(4, np.bool_), S=S, delta=DELTA)
     assert found.parent.tolist() == [-1, 0, -1, 2]
+
+
+def test_row_that_was_active_keeps_what_the_sigmoid_gives_at_nothing() -> None:
+    """Inhibited to 0 it has σ(-γθ); a row that was never active stays at 0."""
+    before = spreading_activation.initial(np.array([0.4, 0], np.float32))
+    found = spreading_activation.apply_sigmoid(before, np.zeros(2, np.float32), gamma=GAMMA, theta=THETA)
+    assert found.activation == pytest.approx([1 / (1 + np.exp(GAMMA * THETA)), 0])

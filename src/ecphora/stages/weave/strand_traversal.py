@@ -120,22 +120,47 @@ def strand_support(
 
     Paths of up to ``max_hops`` strands count while the product of their strengths is ``min_path_strength`` or more and
     every row on them is under the mask ``through``. ``strands_of`` are the strands of some distinct rows; at each hop
-    the ``MAX_FRONTIER`` strongest rows have theirs followed.
+    the ``MAX_FRONTIER`` strongest rows have theirs followed, along every path to them that may still be the best.
     """
     best = np.zeros(len(graph), np.float32)
     parents, entities = graph.no_rows(), graph.no_rows()
-    frontier, carried, product = seeds, scores[seeds], np.ones(len(seeds), np.float32)
+    paths = _Paths(seeds, scores[seeds], np.ones(len(seeds), np.float32))
     for _ in range(max_hops):
-        strands = strands_of(frontier)
-        path_strength = product[strands.index] * strands.strengths
-        is_kept = (path_strength >= min_path_strength) & through[strands.rows]
-        source, target, path_strength = strands.index[is_kept], strands.rows[is_kept], path_strength[is_kept]
-        via = strands.entities[is_kept]
-        value = (carried[source] * path_strength / product[source]).astype(np.float32)
-        strongest = best_of_group(target, value, ties=frontier[source])
-        improved = strongest[value[strongest] > best[target[strongest]]]
-        rows = target[improved]
-        best[rows], parents[rows], entities[rows] = value[improved], frontier[source[improved]], via[improved]
-        kept = top_k.top_k(value[improved], MAX_FRONTIER)
-        frontier, carried, product = rows[kept], value[improved][kept], path_strength[improved][kept]
+        rows, row_index = np.unique(paths.rows, return_inverse=True)
+        strands = strands_of(rows)
+        of_path, of_strand = join_by_key(row_index, strands.index, len(rows))
+        targets, sources = strands.rows[of_strand], paths.rows[of_path]
+        products = paths.products[of_path] * strands.strengths[of_strand]
+        is_kept = (products >= min_path_strength) & through[targets]
+        values = paths.values[of_path] * strands.strengths[of_strand]
+        strongest = best_of_group(targets[is_kept], values[is_kept], ties=sources[is_kept])
+        strongest = np.flatnonzero(is_kept)[strongest]
+        improved = strongest[values[strongest] > best[targets[strongest]]]
+        best[targets[improved]], parents[targets[improved]] = values[improved], sources[improved]
+        entities[targets[improved]] = strands.entities[of_strand[improved]]
+        kept = targets[strongest[top_k.top_k(values[strongest], MAX_FRONTIER)]]
+        is_kept &= np.isin(targets, kept)
+        paths = _Paths(targets[is_kept], values[is_kept], products[is_kept]).without_dominated()
     return StrandSupport(best, ActivationPath(parents, entities))
+
+
+@dataclass(frozen=True, slots=True)
+class _Paths:
+    """Paths: the row where each ends, its value (the score of its seed times its product), and its product."""
+
+    rows: Rows
+    values: Scores
+    products: Scores
+
+    def without_dominated(self) -> "_Paths":
+        """The paths that no other path to the same row equals or exceeds in both value and product.
+
+        A path of a lower value and a higher product may lead further: the product decides where a path ends.
+        """
+        order = np.lexsort((-self.products, -self.values, self.rows))
+        _, group = np.unique(self.rows[order], return_inverse=True)
+        step = 1.0 + float(self.products.max(initial=0.0))  # so that a later group is higher throughout
+        height = step * group + self.products[order]
+        before = np.maximum.accumulate(np.append(-1.0, height))[:-1]
+        kept = order[height > before]
+        return _Paths(self.rows[kept], self.values[kept], self.products[kept])
