@@ -202,9 +202,9 @@ def test_confidence_is_a_half_where_a_memory_at_rest_just_fires() -> None:
     )
 
 
-def test_memory_that_is_stored_again_gets_no_second_first_spike() -> None:
-    """Only the access of the turn at which it was encoded is a spike."""
+def test_memory_that_is_stored_again_keeps_its_first_spike() -> None:
+    """It is at the turn at which the memory was encoded."""
     graph = _successive([0, 45])
     again = apply_batch(graph, WriteBatch(accesses=(Access("t0", NOON, AccessKind.ENCODED, seq=9),), revision=2))
     first, second = (network_state(one, PHYSIOLOGICAL).spike_trains(np.array([0])) for one in (graph, again))
-    assert first.lengths.tolist() == second.lengths.tolist() == [1]
+    assert first.times.tolist() == second.times.tolist() == [1]

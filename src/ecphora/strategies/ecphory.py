@@ -24,7 +24,8 @@ class Ecphory(ShortRepr):
     """The paper's settings, and additions of ours.
 
     ``k_initial`` engrams are activated first, and each of ``L`` hops from the ``k_seeds`` best adds as many;
-    ``k_final`` are kept. ``k_chunks`` memories are what a reader gets, and what a hop along co-occurrence starts from.
+    ``k_final`` are kept. A hop along co-occurrence starts from the ``k_chunks`` best memories; the authors' code keeps
+    so many for its reader, here the caller's limit says how many come back.
     ``rank_by_question`` ranks engrams by the question alone, as published, and not by all cues. The additions:
     ``use_lexical_backoff`` also scores by BM25, ``use_cooccurrence`` also hops along co-occurrence,
     ``use_specificity`` makes frequently mentioned names count less, ``use_certainty`` weighs an engram by the certainty

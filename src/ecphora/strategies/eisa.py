@@ -36,7 +36,7 @@ class Eisa(ShortRepr):
     """
 
     theta_sim: float | None = None
-    quantile: float = 0.5  # deviation: `FAITHFUL` has .95, which few answers in a conversation reach
+    quantile: float = 0.5  # deviation: `FAITHFUL` has .95, itself inferred, which few answers in a conversation reach
     min_threshold: float = 0.25  # inferred (§3.6)
     kappa: float = 0.02  # deviation: `FAITHFUL` has .2, which costs recall where the order says nothing
     max_hits: int = 0  # deviation: no cap; the cap of 5 of `FAITHFUL` is inferred (§3.6), the README has none
