@@ -132,9 +132,7 @@ def remember(
             raise click.UsageError(f"--{forms[0]} says how stdin is read; leave out TEXT")
         episodes = remember_input.episodes_from_arguments(texts, literal, fields)
     else:
-        episodes, skipped = remember_input.episodes_from_stdin(
-            forms, fields, field_options, is_explicit=bool(texts)
-        )
+        episodes, skipped = remember_input.episodes_from_stdin(forms, fields, field_options, is_explicit=bool(texts))
     if id_ is not None and len(episodes) > 1:
         raise InvalidInput(f"one id, {id_!r}, for {len(episodes)} texts; give ids with --jsonl")
     bar = progress_bar(
