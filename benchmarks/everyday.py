@@ -27,7 +27,7 @@ from typing import Any
 from ecphora import Episode, Memory, SQLiteStore
 from ecphora.embedders.packaged import DEFAULT_EMBEDDER, PACKAGED_EMBEDDERS
 from ecphora.ports import Embedder
-from ecphora.stages.retrieval.validity import MIN_REPORTED_CONFIDENCE, supersessions
+from ecphora.stages.retrieval.validity import supersessions
 from ecphora.testing import FakeClock
 
 ROOT = Path(__file__).parents[1]
@@ -104,14 +104,15 @@ def report_look_alikes(store: SQLiteStore, embedder: Embedder, options: dict[str
     for case in read_cases("everyday_control"):
         memory = memory_of_case(store, embedder, case, options)
         memory.consolidate()
-        found = update_pairs(memory)
-        is_reported = any(confidence >= MIN_REPORTED_CONFIDENCE for confidence in found.values())
-        counts.setdefault(case["part"], Counter()).update(cases=1, linked=bool(found), reported=is_reported)
+        is_pending = bool(memory.facts.updates(pending=True))
+        counts.setdefault(case["part"], Counter()).update(
+            cases=1, linked=bool(update_pairs(memory)), pending=is_pending
+        )
     for part, count in counts.items():
         fraction = count["linked"] / count["cases"]
         print(
             f"{part}: of {count['cases']} look-alikes {count['linked']} ({fraction:.1%}) are taken for an update, "
-            f"{count['reported']} reported as one"
+            f"in {count['pending']} one is pending"
         )
 
 

@@ -40,7 +40,7 @@ sys.path[:0] = [str(ROOT / "tests" / "unit"), str(ROOT / "scripts")]
 import test_fact_updates  # noqa: E402  # defines what is correct
 from update_groups import judge_memories  # noqa: E402
 
-from ecphora.stages.retrieval.validity import MIN_REPORTED_CONFIDENCE  # noqa: E402
+from ecphora.stages.retrieval.validity import pending_supersessions  # noqa: E402
 
 HISTORIES, LANGUAGES = "held_histories", "held_languages"
 MEMORIES, LOGS = ROOT / "scripts" / "data" / "memories" / "held_many", ROOT / "scripts" / "data" / "logs"
@@ -69,13 +69,13 @@ def report_histories(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCa
         memory = test_fact_updates.consolidated_memory(store, embedder, {"id": space, "told": turns}, rules=rules)
         graph, labels = memory.graph(), labels_by_space[space]
         known = test_fact_updates.supersessions(graph)
-        is_reported = ~known.is_contradiction & (known.confidence >= MIN_REPORTED_CONFIDENCE)
+        is_reported = ~known.is_contradiction
         pairs = zip(known.old[is_reported].tolist(), known.new[is_reported].tolist(), strict=True)
         found = {(graph.id(old), graph.id(new)) for old, new in pairs}
         counts = Counter[str](
             messages=len(turns),
             found=len(found),
-            unreported=int((~known.is_contradiction & ~is_reported).sum()),
+            unreported=int((~pending_supersessions(graph).is_contradiction).sum()),
             correct=sum(labels.get(pair, False) for pair in found),
             doubtful=sum(not labels.get(pair, True) for pair in found),
             updates=len({new for (_, new), is_certain in labels.items() if is_certain}),
@@ -90,7 +90,7 @@ def print_counts(name: str, counts: Counter[str]) -> None:
     print(
         f"{name:7} {counts['messages']} messages: of {counts['found']} pairs found {counts['correct']} are labeled and "
         f"{counts['doubtful']} doubtful; of {counts['updates']} messages that change something "
-        f"{counts['detected']} found; {counts['unreported']} pairs not reported"
+        f"{counts['detected']} found; {counts['unreported']} pairs pending"
     )
 
 

@@ -270,6 +270,12 @@ export interface FactUpdate {
   relation: FactRelation;
 }
 
+/** The arguments of `facts.accept`. */
+export interface FactsAcceptRequest {
+  old: string;
+  new: string;
+}
+
 /** The arguments of `facts.reject`. */
 export interface FactsRejectRequest {
   old: string;
@@ -278,6 +284,7 @@ export interface FactsRejectRequest {
 
 /** The arguments of `facts.updates`. */
 export interface FactsUpdatesRequest {
+  pending?: boolean;
   /** The most results. */
   limit?: number;
 }
@@ -1319,9 +1326,20 @@ export interface FactsMethods {
   /**
    * The updates and contradictions that consolidation found, those of the latest memories first.
    *
+   * With `pending` those of which it is not sure: with a confidence below .65 they change neither validity nor
+   * order until `accept` is called for them.
+   *
    * The token needs the right to `read`.
    */
-  updates(options?: Pick<FactsUpdatesRequest, "limit">, call?: CallOptions): Promise<FactUpdate[]>;
+  updates(options?: Pick<FactsUpdatesRequest, "pending" | "limit">, call?: CallOptions): Promise<FactUpdate[]>;
+  /**
+   * State that a pending update is one: from then on it counts as if it were certain; `undo` reverts it.
+   *
+   * Raises `InvalidInput` if consolidation found nothing between the two.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  accept(old: string, new_: string, call?: CallOptions): Promise<UndoBatch>;
   /**
    * State that a memory neither supersedes nor contradicts an older one; `undo` reverts it.
    *

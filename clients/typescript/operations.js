@@ -21,6 +21,7 @@ export const OPERATIONS = [
   {"view": "entities", "name": "merge", "path": "/v1/entities/merge", "required": ["name", "other"], "hasOptions": false, "isScoped": true, "isRead": false},
   {"view": "entities", "name": "split", "path": "/v1/entities/split", "required": ["name", "other"], "hasOptions": false, "isScoped": true, "isRead": false},
   {"view": "facts", "name": "updates", "path": "/v1/facts/updates", "required": [], "hasOptions": true, "isScoped": true, "isRead": true},
+  {"view": "facts", "name": "accept", "path": "/v1/facts/accept", "required": ["old", "new"], "hasOptions": false, "isScoped": true, "isRead": false},
   {"view": "facts", "name": "reject", "path": "/v1/facts/reject", "required": ["old", "new"], "hasOptions": false, "isScoped": true, "isRead": false},
   {"view": "maintenance", "name": "batches", "path": "/v1/maintenance/batches", "required": [], "hasOptions": false, "isScoped": true, "isRead": true},
   {"view": "maintenance", "name": "decayed", "path": "/v1/maintenance/decayed", "required": [], "hasOptions": true, "isScoped": true, "isRead": true},

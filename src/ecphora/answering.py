@@ -48,7 +48,7 @@ class Answer(ShortRepr):
     notices: tuple[str, ...] = ()
 
     @property
-    def is_sure(self) -> bool:
+    def is_certain(self) -> bool:
         """Whether a model answered, or a memory is quoted on strong evidence."""
         return self.is_answered and (not self.is_extractive or self.evidence == Evidence.STRONG)
 

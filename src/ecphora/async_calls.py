@@ -152,6 +152,7 @@ class AsyncFacts(AsyncCalls[Any]):
     """``Memory.facts`` for asyncio."""
 
     updates = offload(Facts.updates)
+    accept = offload(Facts.accept, writes=True)
     reject = offload(Facts.reject, writes=True)
 
 

@@ -12,8 +12,9 @@ NODE_PREFIXES = (ENTITY_PREFIX, INSIGHT_PREFIX, QUESTION_PREFIX, CLAIM_PREFIX, D
 """The id of an episode may not begin with one of these."""
 MERGE_PREFIX = "merge:"
 REJECT_PREFIX = "reject:"
+ACCEPT_PREFIX = "accept:"
 IMPORT_PREFIX = "import:"
-"""The undo batches of a merge, of a rejection and of an import."""
+"""The undo batches of a merge, of a rejected or accepted update, and of an import."""
 
 
 def content_id(*parts: str, prefix: str = "") -> str:

@@ -6,7 +6,7 @@ from . import documents
 from .default_limits import LIST_LIMIT
 from .errors import InvalidInput
 from .graph import Graph
-from .ids import MERGE_PREFIX, REJECT_PREFIX
+from .ids import ACCEPT_PREFIX, MERGE_PREFIX, REJECT_PREFIX
 from .language.name_normalization import entity_id
 from .model import Access, Edge, FactUpdate, Link, Mark, Node, NodeId, UndoBatch, WriteBatch
 from .ports import Clock
@@ -14,7 +14,7 @@ from .reprs import show
 from .scope_writer import ScopeWriter
 from .stages.fused import decay, pruning
 from .stages.retrieval import validity
-from .validate import check_count, check_id, check_ids, check_string
+from .validate import check_count, check_flag, check_id, check_ids, check_string
 
 
 class _View:
@@ -33,29 +33,44 @@ class _View:
 class Facts(_View):
     """The updates and contradictions of facts that consolidation found."""
 
-    def updates(self, *, limit: int = LIST_LIMIT) -> list[FactUpdate]:
-        """The updates and contradictions that consolidation found, those of the latest memories first."""
+    def updates(self, *, pending: bool = False, limit: int = LIST_LIMIT) -> list[FactUpdate]:
+        """The updates and contradictions that consolidation found, those of the latest memories first.
+
+        With ``pending`` those of which it is not sure: with a confidence below .65 they change neither validity nor
+        order until :meth:`accept` is called for them.
+        """
         limit, writer = check_count("limit", limit), self._writer()
-        graph = writer.graph()
-        return validity.list_updates(graph, writer.node_reader(graph), limit)
+        is_pending, graph = check_flag("pending", pending), writer.graph()
+        return validity.list_updates(graph, writer.node_reader(graph), limit, is_pending=is_pending)
+
+    def accept(self, old: NodeId, new: NodeId) -> UndoBatch:
+        """State that a pending update is one: from then on it counts as if it were certain; ``undo`` reverts it.
+
+        Raises ``InvalidInput`` if consolidation found nothing between the two.
+        """
+        return self._commit_verdict(old, new, ACCEPT_PREFIX, "accepted", confidence=1.0)
 
     def reject(self, old: NodeId, new: NodeId) -> UndoBatch:
         """State that a memory neither supersedes nor contradicts an older one; ``undo`` reverts it.
 
         Raises ``InvalidInput`` if consolidation found nothing between the two.
         """
+        return self._commit_verdict(old, new, REJECT_PREFIX, "rejected", confidence=0.0)
+
+    def _commit_verdict(self, old: NodeId, new: NodeId, prefix: str, name: str, *, confidence: float) -> UndoBatch:
         old, new = check_id(old, "old"), check_id(new, "new")
         now = self._clock()
 
         def build(graph: Graph) -> WriteBatch:
-            edges = validity.rejection_edges(
-                graph, documents.node_ids_of(graph, old), documents.node_ids_of(graph, new)
+            edges = validity.verdict_edges(
+                graph, documents.node_ids_of(graph, old), documents.node_ids_of(graph, new), confidence
             )
             if not edges:
                 raise InvalidInput(
-                    f"no update was found between {old!r} and {new!r}; facts.updates() lists those that were"
+                    f"no update was found between {old!r} and {new!r}; facts.updates() and facts.updates(pending=True) "
+                    "list those that were"
                 )
-            undo_batch = UndoBatch(f"{REJECT_PREFIX}{graph.revision + 1}", now, {"rejected": len(edges)})
+            undo_batch = UndoBatch(f"{prefix}{graph.revision + 1}", now, {name: len(edges)})
             return WriteBatch(edges=edges, undo_batch=undo_batch)
 
         return self._commit_undo_batch(build)

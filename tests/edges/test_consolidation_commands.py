@@ -85,7 +85,7 @@ def test_update_is_listed_and_rejected() -> None:
     assert "rejected: new does not change old" in ecphora("reject", "old", "new").output
     assert answer("updates", code=3) == []
     assert all(hit["validity"] is None for hit in answer("recall", "Where does Ana live?")["hits"])
-    assert "updates() lists" in ecphora("reject", "new", "old", code=1).stderr
+    assert "facts.updates() and" in ecphora("reject", "new", "old", code=1).stderr
     assert answer("undo")["counts"] == {"rejected": 1}
     assert len(answer("updates")) == 1
 

@@ -175,7 +175,7 @@ def test_extractive_answer_quotes_the_best_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "beginning", "is_answered", "is_sure"),
+    ("evidence", "beginning", "is_answered", "is_certain"),
     [
         (Evidence.STRONG, "“I have a flat", True, True),
         (Evidence.WEAK, "Perhaps: “I have a flat", True, False),
@@ -183,12 +183,12 @@ def test_extractive_answer_quotes_the_best_memory() -> None:
     ],
 )
 def test_extractive_answer_says_how_sure_it_is(
-    evidence: Evidence, beginning: str, *, is_answered: bool, is_sure: bool
+    evidence: Evidence, beginning: str, *, is_answered: bool, is_certain: bool
 ) -> None:
     found = extractive_answer(recollection(evidence=evidence))
     assert found.text.startswith(beginning)
-    assert (found.is_answered, found.is_sure) == (is_answered, is_sure)
-    assert answer(recollection(evidence=Evidence.WEAK), llm_reply("Ghent", "b")).is_sure, "a model has read it"
+    assert (found.is_answered, found.is_certain) == (is_answered, is_certain)
+    assert answer(recollection(evidence=Evidence.WEAK), llm_reply("Ghent", "b")).is_certain, "a model has read it"
 
 
 def test_extractive_answer_prefers_the_superseding_memory() -> None:

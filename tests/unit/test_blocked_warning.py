@@ -38,7 +38,7 @@ def test_blocked_texts_are_warned_of_once_a_call(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"restore": True}, {"dry_run": True}])
-def test_nothing_is_warned_of_with_restore_or_in_a_dry_run(memory: Memory, arguments: dict[str, bool]) -> None:
+def test_restore_and_dry_run_warn_of_nothing(memory: Memory, arguments: dict[str, bool]) -> None:
     assert warned(memory, **arguments) == []
 
 

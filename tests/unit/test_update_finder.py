@@ -15,15 +15,18 @@ from ecphora import Episode, Memory, weights
 from ecphora.consolidation.facts.alignment import MAX_WINDOW_CHARS, statement_window
 from ecphora.consolidation.facts.claims import MIN_SCORED_PAIRS
 from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge
-from ecphora.consolidation.facts.update_finder import MIN_CONFIDENCE, MIN_CONFIDENCE_WITH_RULE
+from ecphora.consolidation.facts.update_finder import MIN_PENDING_CONFIDENCE, MIN_PENDING_WITH_RULE
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidRecord
 from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.stages.retrieval.validity import MIN_CONFIDENCE
 from ecphora.testing import ConstantScorer, FakeClock
 from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
-MIN_LOG_ODDS = float(np.log(MIN_CONFIDENCE / (1 - MIN_CONFIDENCE)))
+MIN_LOG_ODDS, MIN_PENDING_LOG_ODDS = (
+    float(np.log(confidence / (1 - confidence))) for confidence in (MIN_CONFIDENCE, MIN_PENDING_CONFIDENCE)
+)
 LAKE = Episode(
     "The owner of the house by the lake is Marta now, she bought it.", "new", "Ana", "s2", "2026-05-03T10:00"
 )
@@ -95,8 +98,18 @@ def test_other_languages_are_scored(path: Path) -> None:
         assert [update.confidence > 0.8 for update in memory.facts.updates()] == [True]
 
 
-@pytest.mark.parametrize(("bias", "count"), [(MIN_LOG_ODDS - 0.01, 0), (MIN_LOG_ODDS + 0.01, 1)])
-def test_judge_decides_on_the_update(path: Path, monkeypatch: pytest.MonkeyPatch, bias: float, count: int) -> None:
+@pytest.mark.parametrize(
+    ("bias", "count", "pending_count"),
+    [
+        (MIN_PENDING_LOG_ODDS - 0.01, 0, 0),
+        (MIN_PENDING_LOG_ODDS + 0.01, 0, 1),
+        (MIN_LOG_ODDS - 0.01, 0, 1),
+        (MIN_LOG_ODDS + 0.01, 1, 0),
+    ],
+)
+def test_judge_decides_on_the_update(
+    path: Path, monkeypatch: pytest.MonkeyPatch, bias: float, count: int, pending_count: int
+) -> None:
     judge = UpdateJudge(weights.load_update_judge().gate, bias - 1.0, 0.5, 0.0)
     monkeypatch.setattr(weights, "load_update_judge", lambda: judge)
     with open_memory(path, ConstantScorer(2.0)) as memory:
@@ -108,18 +121,21 @@ def test_judge_decides_on_the_update(path: Path, monkeypatch: pytest.MonkeyPatch
         )
         memory.consolidate()
         assert len(memory.facts.updates()) == count
+        assert len(memory.facts.updates(pending=True)) == pending_count
 
 
 @pytest.mark.parametrize(
-    ("texts", "confidence", "is_found"),
+    ("texts", "confidence", "counts"),
     [
-        (("I live in Lisbon.", "I moved to Porto."), MIN_CONFIDENCE_WITH_RULE + 0.01, True),
-        (("I live in Lisbon.", "I moved to Porto."), MIN_CONFIDENCE_WITH_RULE - 0.01, False),
-        (("Ich wohne in Lissabon.", "Ich bin nach Porto gezogen."), MIN_CONFIDENCE_WITH_RULE + 0.01, False),
+        (("I live in Lisbon.", "I moved to Porto."), MIN_PENDING_CONFIDENCE + 0.01, (1, 0)),
+        (("I live in Lisbon.", "I moved to Porto."), MIN_PENDING_CONFIDENCE - 0.01, (0, 1)),
+        (("I live in Lisbon.", "I moved to Porto."), MIN_PENDING_WITH_RULE - 0.01, (0, 0)),
+        (("Ich wohne in Lissabon.", "Ich bin nach Porto gezogen."), MIN_PENDING_CONFIDENCE + 0.01, (0, 1)),
+        (("Ich wohne in Lissabon.", "Ich bin nach Porto gezogen."), MIN_PENDING_WITH_RULE + 0.01, (0, 0)),
     ],
 )
 def test_certain_rule_needs_less_confidence(
-    path: Path, texts: tuple[str, str], confidence: float, is_found: bool, monkeypatch: pytest.MonkeyPatch
+    path: Path, texts: tuple[str, str], confidence: float, counts: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judge = UpdateJudge(weights.load_update_judge().gate, 0.0, 1.0, 0.0)
     monkeypatch.setattr(weights, "load_update_judge", lambda: judge)
@@ -127,7 +143,9 @@ def test_certain_rule_needs_less_confidence(
         for month, text in enumerate(texts, 1):
             memory.remember(text, speaker="Ana", session=f"s{month}", happened_at=f"2026-0{month}-03")
         memory.consolidate()
-        assert [update.new.text for update in memory.facts.updates()] == [texts[1]] * is_found
+        found = [memory.facts.updates(pending=pending) for pending in (False, True)]
+        assert tuple(map(len, found)) == counts
+        assert all(update.new.text == texts[1] for part in found for update in part)
 
 
 @pytest.mark.medium

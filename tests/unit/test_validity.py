@@ -43,7 +43,7 @@ def test_declared_end_is_seen_once_it_has_happened() -> None:
 
 
 def test_updates_of_the_same_memory_are_listed_by_confidence() -> None:
-    graph = graph_with_claims(Edge("c3", "c1", Link.SUPERSEDES, 0.6), Edge("c3", "c2", Link.SUPERSEDES, 0.9))
+    graph = graph_with_claims(Edge("c3", "c1", Link.SUPERSEDES, 0.7), Edge("c3", "c2", Link.SUPERSEDES, 0.9))
     assert [(update.old.id, update.new.id) for update in validity.list_updates(graph, read, 5)] == [
         ("m2", "m3"),
         ("m1", "m3"),
@@ -52,7 +52,7 @@ def test_updates_of_the_same_memory_are_listed_by_confidence() -> None:
 
 
 def test_updates_of_the_latest_memory_are_listed_first() -> None:
-    graph = graph_with_claims(Edge("c2", "c1", Link.SUPERSEDES, 0.9), Edge("c3", "c2", Link.SUPERSEDES, 0.6))
+    graph = graph_with_claims(Edge("c2", "c1", Link.SUPERSEDES, 0.9), Edge("c3", "c2", Link.SUPERSEDES, 0.7))
     assert [update.new.id for update in validity.list_updates(graph, read, 5)] == ["m3", "m2"]
     assert [update.new.id for update in validity.list_updates(graph, read, 1)] == ["m3"]
 

@@ -91,7 +91,7 @@ def ask(
             if record:
                 answer = _record(memory, found, answer, llm_client)
             _print_answer(context, found, answer, llm_client, short_ids.abbreviate(answer.cited_ids, memory.graph()))
-            exit_code = 0 if answer.is_sure else EXIT_UNSURE if answer.is_answered else EXIT_NOT_FOUND
+            exit_code = 0 if answer.is_certain else EXIT_UNSURE if answer.is_answered else EXIT_NOT_FOUND
     click.get_current_context().exit(exit_code)
 
 

@@ -19,9 +19,12 @@ from ..text_format import count_noun, short_minute
 from . import render, serialize
 from .context import EXIT_NOT_FOUND, CommandContext, HomePath, check_output_path, common_options
 
+MAX_COUNTED = 1_000
+"""The most pending updates that are counted."""
 COUNT_LABELS = {
     "supersedes": ("updated fact", "updated facts"),
     "contradicts": ("contradiction", "contradictions"),
+    "pending_updates": ("pending update", "pending updates"),
     "alias": ("alias", "aliases"),
     "insights": ("insight", "insights"),
 }
@@ -92,11 +95,15 @@ def consolidate(
 
 @click.command(epilog="Exits with 3 when there are none.")
 @click.option("--limit", type=click.IntRange(min=1), default=LIST_LIMIT, show_default=True, help="Updates to show.")
+@click.option(
+    "--pending", is_flag=True, help="Those that are not sure enough to change anything, until you accept them."
+)
 @common_options
-def updates(context: CommandContext, *, limit: int) -> None:
+def updates(context: CommandContext, *, pending: bool, limit: int) -> None:
     """Show which memories supersede or contradict others, each with its confidence; the latest first."""
     with context.open_memory() as memory:
-        found = memory.facts.updates(limit=limit)
+        found = memory.facts.updates(pending=pending, limit=limit)
+        pending_count = 0 if pending else len(memory.facts.updates(pending=True, limit=MAX_COUNTED))
     if context.as_json:
         context.write_json([update.to_dict() for update in found])
     else:
@@ -106,12 +113,31 @@ def updates(context: CommandContext, *, limit: int) -> None:
             for node, head in ((update.new, f"confidence {update.confidence:.0%}"), (update.old, relation)):
                 context.out.print(Text(f"{head}: ", style="bright_black") + render.node_line(node))
             old, new = (shlex.quote(single_line(node.id)) for node in (update.old, update.new))
+            if pending:
+                context.out.print(Text(f"  ecphora accept {old} {new}"), soft_wrap=True)
             reject_it = Text(f"  ecphora reject {old} {new}\n")
             context.out.print(reject_it, soft_wrap=True)  # can be copied and run as it is
         if not found:
             context.note("no updates; ecphora consolidate looks for them in new memories")
+        if pending_count:
+            context.note(f"{count_noun(pending_count, 'update is', 'updates are')} pending: ecphora updates --pending")
     if not found:
         click.get_current_context().exit(EXIT_NOT_FOUND)
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@common_options
+def accept(context: CommandContext, *, old: str, new: str) -> None:
+    """Accept a pending update: memory NEW supersedes or contradicts memory OLD; ecphora undo reverts it."""
+    with context.open_memory() as memory:
+        old, new = (short_ids.resolve_id(id_, memory.graph()) for id_ in (old, new))
+        batch = memory.facts.accept(old, new)
+    if context.as_json:
+        context.write_json({"old": old, "new": new, "undo_batch": batch.id})
+    else:
+        context.print_line(f"accepted: {new} changes {old}")
 
 
 @click.command()
@@ -135,8 +161,8 @@ def reject(context: CommandContext, *, old: str, new: str) -> None:
 def undo(context: CommandContext, *, batch: str | None) -> None:
     """Undo the latest batch, or BATCH if that is the latest: every row that it wrote.
 
-    A batch is what a consolidation, an import, a rejected update, merged or split names wrote. What remember or update
-    wrote belongs to no batch, and what forget erased does not come back.
+    A batch is what a consolidation, an import, an accepted or rejected update, merged or split names wrote. What
+    remember or update wrote belongs to no batch, and what forget erased does not come back.
     """
     with context.open_memory() as memory:
         batch_ids = [entry.id for entry in memory.maintenance.batches()]

@@ -155,6 +155,7 @@ class RemoteFacts(_RemoteCalls):
     """``Memory.facts`` behind a server."""
 
     updates = _remote(Facts.updates)
+    accept = _remote(Facts.accept)
     reject = _remote(Facts.reject)
 
 

@@ -9,9 +9,10 @@ from ..errors import InvalidTime
 from ..graph import Graph
 from ..graph_updates import apply_batch
 from ..llm_client import LLMClient
-from ..model import Kind, Node, NodeId, Rows, Vector, WriteBatch
+from ..model import Kind, Link, Node, NodeId, Rows, Vector, WriteBatch
 from ..ports import NodeReader, SecondsLeft
 from ..prompts import replies
+from ..stages.retrieval.validity import MIN_CONFIDENCE
 from ..stages.weave.generative_summary import InsightWriter
 from ..timeparse import parse_time
 from . import insights
@@ -49,9 +50,12 @@ class Step:
     def counts(self) -> dict[str, int]:
         """How many items of each kind the step would write, by name."""
         kinds = [node.kind for node in self.batch.nodes]
-        links = [edge.link.value for edge in self.batch.edges]
+        updates = [edge for edge in self.batch.edges if edge.link in {Link.SUPERSEDES, Link.CONTRADICTS}]
+        links = [edge.link for edge in updates if edge.weight >= MIN_CONFIDENCE]
         named = {"claims": kinds.count(Kind.CLAIM), "insights": kinds.count(Kind.INSIGHT)}
-        named |= {name: links.count(name) for name in ("supersedes", "contradicts", "alias")}
+        named |= {link.value: links.count(link) for link in (Link.SUPERSEDES, Link.CONTRADICTS)}
+        named |= {"pending_updates": len(updates) - len(links)}
+        named |= {"alias": sum(edge.link is Link.ALIAS for edge in self.batch.edges)}
         return named | {"rejected_insights": self.rejected_insights, "memories": self.scanned_count}
 
 

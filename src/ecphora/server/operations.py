@@ -107,6 +107,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("undo", Memory.undo, CHANGE),
     Operation("insights", Memory.insights, READ, {"limit": 5}),
     Operation("facts.updates", Facts.updates, READ, {"limit": 5}),
+    Operation("facts.accept", Facts.accept, CHANGE, {"old": "9f2c41d07a5be683", "new": "04b7e8c9d2a16f35"}),
     Operation("facts.reject", Facts.reject, CHANGE, {"old": "9f2c41d07a5be683", "new": "04b7e8c9d2a16f35"}),
     Operation("entities.merge", Entities.merge, CHANGE, {"name": "Ana", "other": "Ana Costa"}),
     Operation("entities.split", Entities.split, CHANGE, {"name": "Ana", "other": "Ana Lima"}),

@@ -163,7 +163,7 @@ def _match_correction(pair: ClaimPair) -> RuleMatch | None:
     if value := _different_value(pair, min_weight=0.0 if pair.is_nearby else 0.6):
         return RuleMatch(0.8, value.kind.value, is_correction=True)
     if pair.is_nearby and (pair.focus_weight >= 0.5 or pair.has_same_field) and _POINTING_PHRASE.search(later.text):
-        return RuleMatch(0.6, "shared terms", is_correction=True)
+        return RuleMatch(0.65, "shared terms", is_correction=True)
     if pair.is_nearby and later.names and earlier.names and pair.new.speaker == pair.old.speaker:
         return RuleMatch(0.4, "shared name", is_correction=True)
     is_restated = pair.is_nearby and pair.new.speaker == pair.old.speaker and _POINTING_PHRASE.search(later.text)
@@ -223,7 +223,7 @@ def _match_change(pair: ClaimPair) -> RuleMatch | None:
     ):
         return RuleMatch(0.9, "former terms")
     if pair.has_same_field and later.subjects & earlier.subjects and not (later.names & earlier.names) - later.subjects:
-        return RuleMatch(0.8 if is_explicit else 0.6, "same attribute")
+        return RuleMatch(0.8 if is_explicit else 0.65, "same attribute")
     if pair.is_opposite and pair.stem_overlap >= 0.6:
         return RuleMatch(0.7, "shared terms")
     return _match_new_value(pair, is_explicit=is_explicit) or _match_rewording(pair, is_explicit=is_explicit)
@@ -281,7 +281,7 @@ def _match_implicit_change(pair: ClaimPair) -> RuleMatch | None:
     names = later.names - later.subjects, earlier.names - earlier.subjects
     shares_stems = len(later.stems & earlier.stems) >= 2
     if is_home and all(map(_RESIDENCE_VERB.search, (later.text, earlier.text))):
-        return RuleMatch(0.6, "same attribute") if names[0] and names[1] and not names[0] & names[1] else None
+        return RuleMatch(0.65, "same attribute") if names[0] and names[1] and not names[0] & names[1] else None
     if shares_stems and pair.stem_overlap >= 0.6 and not names[0] ^ names[1]:
         value = _different_value(pair, min_weight=1.0)
         return None if value is None else RuleMatch(0.5, value.kind.value)

@@ -15,6 +15,7 @@ from ...language.statements import ChangeSignal
 from ...language.values import ValueKind
 from ...model import Rows
 from ...ports import SecondsLeft
+from ...stages.retrieval.validity import MIN_CONFIDENCE
 from ..batching import adaptive_batches
 from .alignment import AlignedPair, align
 from .contradictions import match_contradiction
@@ -28,12 +29,14 @@ ScorePairs = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
 """A cross-encoder: the log-odds that the later text replaces the earlier one, for each (earlier, later) pair."""
 MULTIPLE_MIN_CONFIDENCE = 0.5
 """Minimum confidence, by the rules, for taking more than the best update."""
-MIN_CONFIDENCE, MIN_CONFIDENCE_WITH_RULE = 0.55, 0.35
-"""Minimum confidence of a scored update, and of one of which the rules are certain. See decision 0086."""
+MIN_PENDING_CONFIDENCE, MIN_PENDING_WITH_RULE = 0.55, 0.35
+"""Minimum confidence of a scored update, and of one of which the rules are certain. Below
+:data:`~ecphora.stages.retrieval.validity.MIN_CONFIDENCE` it is pending, unless it reaches the first of these and the
+rules are certain. See decision 0122."""
 CERTAIN_RULE_CONFIDENCE = 0.8
 """The rules' confidence from which they are certain."""
-MIN_RULE_CONFIDENCE, MIN_CONFLICT_LOG_ODDS = 0.65, -2.0
-"""Minimum confidence of the rules; and the cross-encoder's log-odds above which a value conflict is kept regardless."""
+MIN_RULE_CONFIDENCE = 0.65
+"""Minimum confidence of the rules for a value conflict, which the cross-encoder then scores whatever the gate says."""
 MAX_UPDATES = 5
 """Earlier claims that one statement may replace: a fact is seldom stated more often before it changes."""
 MAX_PAIR_SLICE = 8
@@ -129,14 +132,11 @@ class UpdateFinder:
         ):  # fewer scores if the time ran out
             rule_confidence = 0.0 if aligned_pair.rule_match is None else aligned_pair.rule_match.confidence
             confidence = self.judge.probability(log_odds, rule_confidence)
-            is_value_conflict = (
-                aligned_pair.rule_match is not None
-                and _is_value_conflict(aligned_pair.rule_match)
-                and log_odds > MIN_CONFLICT_LOG_ODDS
-            )
             is_certain_rule = rule_confidence >= CERTAIN_RULE_CONFIDENCE
-            if confidence < (MIN_CONFIDENCE_WITH_RULE if is_certain_rule else MIN_CONFIDENCE) and not is_value_conflict:
+            if confidence < (MIN_PENDING_WITH_RULE if is_certain_rule else MIN_PENDING_CONFIDENCE):
                 continue
+            if is_certain_rule and confidence >= MIN_PENDING_CONFIDENCE:
+                confidence = max(confidence, MIN_CONFIDENCE)
             match = RuleMatch(
                 round(confidence, 3),
                 "cross-encoder" if aligned_pair.rule_match is None else aligned_pair.rule_match.basis,

@@ -105,5 +105,5 @@ def superseded_mask(graph: Graph) -> Mask:
     mask = np.zeros(len(graph), np.bool_)
     mask[graph.edges["dst"][graph.edges_of_link(Link.SUPERSEDES)]] = True
     claims = validity.supersessions(graph)
-    mask[claims.old[~claims.is_contradiction & (claims.confidence >= validity.MIN_REPORTED_CONFIDENCE)]] = True
+    mask[claims.old[~claims.is_contradiction]] = True
     return mask
