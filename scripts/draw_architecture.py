@@ -33,7 +33,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     (
         "one run",
         (
-            ("answering", "function_tools"),
+            ("answering", "function_tools", "told_texts"),
             ("consolidation_run",),
             ("access_log",),
             ("recall_steps", "candidate_reading"),

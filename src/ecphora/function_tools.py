@@ -15,12 +15,14 @@ from .errors import IdCollision, InvalidInput, UnknownName
 from .graph import Graph
 from .invisible_chars import replace_surrogates
 from .language.token_count import estimate_tokens
+from .lookup import Order
 from .media_checks import guess_kind
 from .memory_tools import MAX_MEMORIES, TOOLS
 from .model import Episode, Evidence, Filter, ForgetResult, Include, Media, Node, NodeId, Page, RememberResult, When
 from .prompts import quoting
 from .recollection import Recollection, render_context
 from .reprs import ShortRepr, show
+from .told_texts import remember_told
 from .tool_definitions import FunctionTool, JsonSchema
 from .tool_replies import QUOTED, QuotedMemory, count_memories, list_ids, quote, quote_fitting
 from .validate import check_count, check_flag, check_items, check_optional_name
@@ -35,8 +37,6 @@ MAX_SOURCES = 10
 """The memories that an answer of the model is taken to be based on."""
 UNRELATED_HITS = 2
 """The memories shown where none answers the question."""
-PART_CHARS = 20_000
-"""Characters of the texts that remember commits together: of a call that is cut off, whole parts are stored."""
 NO_FILTER = Filter()
 
 
@@ -198,7 +198,7 @@ class ToolSet:
             happened_at=happened_at,
             restore=bool(restore),
         )
-        results = _tell_now(tell, content)
+        results = remember_told(tell, content, self._last_id)
         created = list(dict.fromkeys(id_ for result in results for id_ in result.created))
         existing = list(dict.fromkeys(id_ for result in results for id_ in result.existing if id_ not in created))
         blocked = list(dict.fromkeys(id_ for result in results for id_ in result.blocked))
@@ -212,6 +212,11 @@ class ToolSet:
         if any(one.blocked for one in results):
             lines.append("If the user wants it stored again, call remember again with restore true.")
         return "\n".join(lines)
+
+    def _last_id(self) -> NodeId | None:
+        """The id of the memory that was stored last."""
+        page = self._memory.find(where=NO_FILTER, order=Order.LAST_RECORDED.value, limit=1, after=None)
+        return next((node.id for node in page), None)
 
     def _record_response(self, question: str, text: str) -> str:
         """Store an answer of the model as an exchange, with all that a recall of the question may have shown."""
@@ -375,34 +380,8 @@ def _select_tools(names: Iterable[str] | None, *, is_read_only: bool) -> tuple[F
     return tuple(tool for tool in allowed if tool.name in wanted)
 
 
-def _tell_now(tell: Callable[..., RememberResult], content: Sequence[str | Episode]) -> list[RememberResult]:
-    """Remember what a model tells now, in parts: beside something new, what was stored before is said again.
-
-    If all of several is stored already, the call is taken to be sent again.
-    """
-    if len(content) > 1:  # all are checked before the first is written
-        known = tell(content, dry_run=True)
-        if not (known.created and known.existing):
-            return [tell(part) for part in _split(content)]
-    return [tell(one) for one in content]
-
-
 def _filter(speaker: str | None, after: str | None, before: str | None) -> Filter:
     return Filter(speakers=speaker, after=after, before=before)
-
-
-def _split(content: Sequence[str | Episode]) -> list[list[str | Episode]]:
-    """The texts in parts of at most ``PART_CHARS`` characters; a longer text is a part of its own."""
-    parts: list[list[str | Episode]] = []
-    size = 0
-    for one in content:
-        chars = len(one if isinstance(one, str) else one.text)
-        if not parts or size + chars > PART_CHARS:
-            parts.append([])
-            size = 0
-        parts[-1].append(one)
-        size += chars
-    return parts
 
 
 def _reason(notices: Sequence[str], default: str) -> str:

@@ -1028,8 +1028,8 @@ class Memory(OpenInEachProcess):
     def undo(self, batch: str | None = None) -> UndoBatch:
         """Undo the latest undo batch: delete every row that it wrote, and what was derived from it since.
 
-        An undo batch is what one consolidation, import, merge, split, accepted or rejected update wrote; the latest is the
-        one that wrote last. ``maintenance.batches`` lists them; ``batch`` may give the id of the latest. What
+        An undo batch is what one consolidation, import, merge, split, accepted or rejected update wrote; the latest is
+        the one that wrote last. ``maintenance.batches`` lists them; ``batch`` may give the id of the latest. What
         :meth:`remember`, :meth:`update`, :meth:`feedback` and marks wrote belongs to no batch and stays, and what
         :meth:`forget` erased does not come back.
 

@@ -87,6 +87,7 @@ def test_forget_accepts_short_ids_of_digests_only() -> None:
         "entity_ids": [],
         "exchange_ids": [],
         "missing_ids": ["note"],
+        "notices": [],
     }
     assert "Erased: " + NEW in ecphora("chat", stdin="/forget bbbb\n").stdout
 

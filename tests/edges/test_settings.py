@@ -175,7 +175,7 @@ def test_commands_send_nothing_to_a_host_of_the_project_file(project: Path, othe
     )  # fmt: skip
     for command in (["ask", "Where is Ana?"], ["recall", "Where is Ana?"], ["consolidate"], ["remember", "New."]):
         result = ecphora(*command)
-        assert result.exit_code == 0, result.output
+        assert result.exit_code in {0, 4}, result.output
         assert "ignored in the project's file ecphora.toml: llm, llm_base_url, openai_base_url, embedder" in " ".join(
             result.stderr.split()
         )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
-from ecphora import Episode, HashingEmbedder, Memory, function_tools
+from ecphora import Episode, HashingEmbedder, Memory, told_texts
 from ecphora.model import Vectors
 from ecphora.server import mcp_server, memory_profile
 
@@ -134,7 +134,7 @@ def test_error_of_a_call_is_told_as_ever(memory: Memory) -> None:
 def test_call_that_is_cut_off_has_stored_whole_parts_and_a_repeat_the_rest(
     memory: Memory, embedder: GatedEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(function_tools, "PART_CHARS", 600)
+    monkeypatch.setattr(told_texts, "PART_CHARS", 600)
     texts = [f"Part {number}. " + f"Fact{number} is so. " * 20 for number in range(6)]
     embedder.broken_word = "Fact4 "
     with pytest.raises(OSError, match="at its end"):
@@ -147,6 +147,6 @@ def test_call_that_is_cut_off_has_stored_whole_parts_and_a_repeat_the_rest(
 
 
 def test_remember_of_many_texts_checks_all_before_the_first_is_written(memory: Memory) -> None:
-    texts = ["x" * function_tools.PART_CHARS, "y" * function_tools.PART_CHARS, " "]
+    texts = ["x" * told_texts.PART_CHARS, "y" * told_texts.PART_CHARS, " "]
     assert memory.tools().call("remember", {"texts": texts}).startswith("Error: the text is empty")
     assert len(memory) == 0

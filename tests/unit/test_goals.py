@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ecphora import AsyncMemory, Filter, InvalidInput, Memory, Recollection
 from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.invisible_chars import strip_invisible
 from ecphora.model import Goal, Vectors
 from ecphora.ranking import Comparison, Ranking
 from ecphora.recall_events import CandidatesFound, HitsRanked, RecallEnd
@@ -302,7 +303,7 @@ def test_strategy_without_goals_says_so(memory: Memory, strategy: str) -> None:
 
 
 @pytest.mark.medium
-@given(goal=st.text(min_size=1, max_size=40).filter(lambda text: bool(text.strip())))
+@given(goal=st.text(min_size=1, max_size=40).filter(lambda text: bool(strip_invisible(text).strip())))
 def test_no_goal_breaks_a_recall(shared_memory: Memory, goal: str) -> None:
     found = shared_memory.recall(QUESTION, goal=goal, log_access=False)
     assert len(found) == len(TEXTS)
