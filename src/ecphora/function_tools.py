@@ -15,12 +15,12 @@ from .errors import IdCollision, InvalidInput, UnknownName
 from .graph import Graph
 from .invisible_chars import replace_surrogates
 from .language.token_count import estimate_tokens
-from .lookup import Order
 from .media_checks import guess_kind
 from .memory_tools import MAX_MEMORIES, TOOLS
 from .model import Episode, Evidence, Filter, ForgetResult, Include, Media, Node, NodeId, Page, RememberResult, When
 from .prompts import quoting
 from .recollection import Recollection, render_context
+from .repeats import last_memory
 from .reprs import ShortRepr, show
 from .told_texts import remember_told
 from .tool_definitions import FunctionTool, JsonSchema
@@ -198,7 +198,8 @@ class ToolSet:
             happened_at=happened_at,
             restore=bool(restore),
         )
-        results = remember_told(tell, content, self._last_id)
+        last_id = last_memory(self._memory.graph(), self._session)
+        results = remember_told(tell, content, last_id)
         created = list(dict.fromkeys(id_ for result in results for id_ in result.created))
         existing = list(dict.fromkeys(id_ for result in results for id_ in result.existing if id_ not in created))
         blocked = list(dict.fromkeys(id_ for result in results for id_ in result.blocked))
@@ -212,11 +213,6 @@ class ToolSet:
         if any(one.blocked for one in results):
             lines.append("If the user wants it stored again, call remember again with restore true.")
         return "\n".join(lines)
-
-    def _last_id(self) -> NodeId | None:
-        """The id of the memory that was stored last."""
-        page = self._memory.find(where=NO_FILTER, order=Order.LAST_RECORDED.value, limit=1, after=None)
-        return next((node.id for node in page), None)
 
     def _record_response(self, question: str, text: str) -> str:
         """Store an answer of the model as an exchange, with all that a recall of the question may have shown."""

@@ -47,7 +47,7 @@ def place_repeat(episode: CheckedEpisode, graph: Graph) -> CheckedEpisode:
     """
     if not episode.is_repeatable:
         return episode
-    last_id, number = _last_memory(graph, episode.chunks[0].session), 1
+    last_id, number = last_memory(graph, episode.chunks[0].session), 1
     while node_ids_of(graph, (occurrence := _as_occurrence(episode, number)).id):
         if occurrence.id == last_id:
             break
@@ -55,7 +55,7 @@ def place_repeat(episode: CheckedEpisode, graph: Graph) -> CheckedEpisode:
     return occurrence
 
 
-def _last_memory(graph: Graph, session: str | None) -> NodeId | None:
+def last_memory(graph: Graph, session: str | None) -> NodeId | None:
     """The id of the memory of a session that was stored last, None if there is none."""
     code = graph.sessions.code(session)
     if session is not None and code < 0:

@@ -9,17 +9,17 @@ PART_CHARS = 20_000
 
 
 def remember_told(
-    remember: Callable[..., RememberResult], content: Sequence[str | Episode], last_id: Callable[[], NodeId | None]
+    remember: Callable[..., RememberResult], content: Sequence[str | Episode], last_id: NodeId | None
 ) -> list[RememberResult]:
     """Remember some texts; all are checked before the first is written.
 
     Of several, what was stored before is said again beside what is new. But a call is taken to be sent again if all its
-    texts are stored, or if the last memory of the scope, ``last_id``, is the last of its first texts: then it was cut
+    texts are stored, or if the last memory of the session, ``last_id``, is the last of its first texts: then it was cut
     off there.
     """
     if len(content) > 1:
         known = remember(content, dry_run=True)
-        if not (known.created and known.existing) or _is_cut_off(known, last_id()):
+        if not (known.created and known.existing) or _is_cut_off(known, last_id):
             return [remember(part) for part in split_texts(content)]
     return [remember(one) for one in content]
 
