@@ -15,8 +15,9 @@ from .language.identifier_terms import asked_identifiers, quantity_hashes
 from .language.language_identification import is_english
 from .language.name_normalization import entity_id
 from .language.names import names
+from .language.question_terms import question_terms
 from .language.relation_mentions import asked_relations
-from .language.terms import extract_terms, hash_terms, surface_forms
+from .language.terms import hash_terms, surface_forms
 from .media_checks import check_media_query
 from .model import (
     Filter,
@@ -44,7 +45,7 @@ def question_words(question: str, graph: Graph) -> dict[int, str]:
 
     A text of more than :data:`MAX_QUESTION_TERMS` terms has none.
     """
-    terms, forms = list(dict.fromkeys(extract_terms(question))), surface_forms(question)
+    terms, forms = list(question_terms(question)), surface_forms(question)
     if len(terms) > MAX_QUESTION_TERMS:
         return {}
     speaker_terms = speakers.speaker_index(graph).by_term
@@ -145,7 +146,7 @@ def _embed_words(question: str, graph: Graph, embed: Callable[[str, Sequence[str
     if not words:
         return None
     found = embed(question, list(words.values()))
-    vectors = np.zeros((len(dict.fromkeys(extract_terms(question))), found.shape[1]), np.float32)
+    vectors = np.zeros((len(question_terms(question)), found.shape[1]), np.float32)
     vectors[list(words)] = found
     return vectors
 
@@ -200,7 +201,7 @@ def build_query(
     of the days and hours that the text names.
     """
     named = named or NamedQuestion(text)
-    term_hashes = hash_terms(list(dict.fromkeys(extract_terms(named.text))))
+    term_hashes = hash_terms(list(question_terms(named.text)))
     return Query(
         text=text,
         named_text=named.text if named.relation_names else "",

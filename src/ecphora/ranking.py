@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from .cached_property import cached_property
 from .graph import Graph
 from .language.question import vague_terms
-from .language.terms import SharedTerm, extract_terms, hash_terms, shared_terms
+from .language.question_terms import question_terms
+from .language.terms import SharedTerm, hash_terms, shared_terms
 from .model import Mask, Node, Query, Rows, Vector
 from .ports import Activation
 from .stages.fused.goal_fit import GOAL
@@ -98,7 +99,7 @@ class Ranking:
     @cached_property
     def question_words(self) -> list[str]:
         """The words of the question, in the order of ``query.term_hashes``."""
-        found = list(dict.fromkeys(extract_terms(self.query.search_text)))
+        found = list(question_terms(self.query.search_text))
         known = dict(zip(hash_terms(found).tolist(), found, strict=True))
         return [known.get(code, "") for code in self.query.term_hashes.tolist()]
 

@@ -154,7 +154,7 @@ def test_shared_terms_are_in_both_texts(text: str, question: str) -> None:
 @pytest.mark.parametrize(
     ("texts", "question", "reason"),
     [
-        (("Meine Schwester hat eine Bäckerei.", "Es regnet."), "Wer hat eine Bäckerei?", "says “eine” and “Bäckerei”"),
+        (("Meine Schwester hat eine Bäckerei.", "Es regnet."), "Wer hat eine Bäckerei?", "says “Bäckerei”"),
         (("我养了一只猫。", "今天下雨了。"), "谁养猫?", "says “养” and “猫”"),
         (("東京タワーに行った。", "雨が降った。"), "東京タワーはどこ?", "says “東京タワー”"),
     ],

@@ -6,6 +6,7 @@ A text without evidence, such as a name, a number or code, is not clearly in ano
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from ..lazy_pattern import lazy_pattern
@@ -36,7 +37,7 @@ def is_english(text: str) -> bool:
     count.
     """
     text = unicodedata.normalize("NFC", stream_safe(text[:MAX_CHARS]))
-    return _is_mostly_latin(text) and not _is_in_another_language(text)
+    return _is_mostly_latin(text) and not _latin_evidence(text).is_of_another_language
 
 
 def _is_mostly_latin(text: str) -> bool:
@@ -47,13 +48,39 @@ def _is_mostly_latin(text: str) -> bool:
     return latin >= letters - latin + (_UNSPACED_WEIGHT - 1) * count_unspaced(text)
 
 
-def _is_in_another_language(text: str) -> bool:
-    """Whether a text in Latin script has more evidence of another language than of English.
+def likely_foreign_languages(text: str) -> tuple[str, ...]:
+    """The languages other than English with the most frequent words in a text in Latin script; none if it is English.
+
+    They are named as in ``frequent_words.OTHER_WORDS``; only the first ``MAX_CHARS`` characters count.
+    """
+    text = unicodedata.normalize("NFC", stream_safe(text[:MAX_CHARS]))
+    evidence = _latin_evidence(text)
+    if not _is_mostly_latin(text) or not evidence.is_of_another_language:
+        return ()
+    most = max(evidence.by_language.values(), default=0)
+    return tuple(sorted(language for language, value in evidence.by_language.items() if value == most))
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """How much of a text in Latin script is evidence of another language than English.
 
     A frequent word is evidence of 2, or 1 where it may begin a name ("Ben Carson"); an accented other word of 1 for any
     other language, or 2 without English words; an inverted mark (as in Spanish) of twice that. Evidence of 1 more than
     of English does not suffice.
     """
+
+    english: int
+    any_other: int
+    by_language: Mapping[str, int]
+
+    @property
+    def is_of_another_language(self) -> bool:
+        """Whether there is more evidence of another language than of English."""
+        return max(self.by_language.values(), default=0) + self.any_other >= self.english + 2
+
+
+def _latin_evidence(text: str) -> _Evidence:
     english_words, languages = _words()
     english, any_other = 0, 2 * ("¿" in text or "¡" in text)
     other: Counter[str] = Counter()
@@ -67,9 +94,7 @@ def _is_in_another_language(text: str) -> bool:
             any_other += 1
         for language in known:
             other[language] += 1 if may_be_name else 2
-    if not english:
-        any_other *= 2
-    return max(other.values(), default=0) + any_other >= english + 2
+    return _Evidence(english, any_other if english else 2 * any_other, other)
 
 
 def _sentence_words(text: str) -> Iterator[tuple[str, bool]]:

@@ -14,6 +14,7 @@ from ..graph import Graph
 from ..graph_updates import apply_batch
 from ..ids import QUESTION_PREFIX
 from ..language.name_normalization import entity_id
+from ..language.question_terms import question_terms
 from ..language.terms import count_terms, extract_terms, hash_terms
 from ..model import (
     Access,
@@ -212,7 +213,7 @@ def sample_query(text: str, *, now: datetime = NOON + timedelta(days=30), **fiel
         text=text,
         now=now,
         vector=sample_vector(text),
-        term_hashes=hash_terms(list(dict.fromkeys(extract_terms(text)))),
+        term_hashes=hash_terms(list(question_terms(text))),
         entity_ids=tuple(entity_id(word) for word in text.strip("?").split() if word.istitle()),
     )
     return replace(query, **fields)
