@@ -12,19 +12,19 @@ from .stages.fused.statement_features import query_role_agreement
 
 def reading_clause(comparison: Comparison) -> Clause | None:
     lead = sum(comparison.contribution_leads.get(name, 0.0) for name in ANSWER_FEATURES)
-    return Clause("is likelier to answer, says the reader") if lead > 0 else None
+    return Clause("is likelier to answer, says the reader", is_general=True) if lead > 0 else None
 
 
 def role_clause(comparison: Comparison) -> Clause | None:
     node = comparison.node
     agreement = query_role_agreement(comparison.ranking.query, node.text, node.speaker)
-    return Clause("says who did it and to whom as the question does") if agreement > 0 else None
+    return Clause("says who did it and to whom as the question does", is_general=True) if agreement > 0 else None
 
 
 def subject_clause(comparison: Comparison) -> Clause | None:
     node = comparison.node
     agreement = subject_agreement(comparison.ranking.query.text, node.text, node.speaker)
-    return Clause("is about the person asked about") if agreement > 0 else None
+    return Clause("is about the person asked about", is_general=True) if agreement > 0 else None
 
 
 def answer_time_clause(comparison: Comparison) -> Clause | None:
@@ -34,8 +34,10 @@ def answer_time_clause(comparison: Comparison) -> Clause | None:
         for name in (NEWER_ANSWER, OLDER_ANSWER)
     )
     if newer > 0:
-        return Clause("is newer than another answer")
-    return Clause("is older than another answer, and a former state is asked for") if older > 0 else None
+        return Clause("is newer than another answer", is_general=True)
+    return (
+        Clause("is older than another answer, and a former state is asked for", is_general=True) if older > 0 else None
+    )
 
 
 def series_clause(comparison: Comparison) -> Clause | None:

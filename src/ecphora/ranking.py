@@ -25,6 +25,9 @@ MAX_QUOTED_WORDS = 2
 MIN_RELATIVE_IDF = 0.4
 """The smallest idf of a quoted word, as a fraction of the highest idf among the ranked memories' words."""
 
+NEIGHBOR_COUNT = 3
+"""How many of the memories ranked after a hit, and before it, are compared with it."""
+
 T = TypeVar("T")
 
 
@@ -242,6 +245,18 @@ class Comparison:
         if not self.other_indices:
             return matches[self.index] * self.ranking.term_coverage.idf
         return matches[self.index] * self.ranking.quotable_idf * (1 - self.mean_of_others(matches))
+
+    def lead_over_neighbors(self, features: Sequence[str]) -> float:
+        """The sum of some contributions to its score minus the largest sum of a memory ranked near it.
+
+        Near are the :data:`NEIGHBOR_COUNT` memories before it, and those after it. There must be one.
+        """
+        first = max(0, self.index - NEIGHBOR_COUNT)
+        contributions = self.ranking.contributions
+        near = slice(first, self.index + NEIGHBOR_COUNT + 1)
+        sums = np.array([contributions[feature][near] for feature in features], np.float64).sum(axis=0)
+        own = self.index - first
+        return float(sums[own] - np.delete(sums, own).max())
 
     def mean_of_others(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """The mean of the others' values, of an array with an entry for each ranked row; there must be others."""

@@ -86,7 +86,7 @@ def _similarity_clause(comparison: Comparison) -> Clause | None:
             return _near_word_clause(ranking, word)
     for cosines in ranking.question_cosines:
         if cosines[comparison.index] > cosines[others].max():  # False if one has no vector
-            return Clause("is nearer in meaning to the question")
+            return Clause("is nearer in meaning to the question", is_general=True)
     return None
 
 

@@ -1,7 +1,8 @@
 """The reason of a hit in words: what sets it apart from the memories ranked after it.
 
 The contributions to its score are compared with their mean over the next memories. The reason has the one or two
-clauses (:mod:`ecphora.reason_clauses`) whose contributions lead most.
+clauses (:mod:`ecphora.reason_clauses`) whose contributions lead most. A general clause, which names nothing of the
+memory, must lead each memory ranked near it clearly, those before it too: else they would have the same reason.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,17 +14,18 @@ from .clause import Clause, ClauseBuilder
 from .errors import EcphoraError
 from .model import Kind, Node, NodeId
 from .ports import NodeReader
-from .ranking import Comparison, Ranking
+from .ranking import NEIGHBOR_COUNT, Comparison, Ranking
 from .reason_clauses import CLAUSE_BUILDERS, goal_clause, relation_clause, text_clause
 from .short_ids import abbreviate
 from .text_format import collapse_whitespace
 
-COMPARISON_SIZE = 3
-"""How many of the memories ranked after a hit it is compared with."""
 MAX_CLAUSES = 2
 """The most clauses of a reason."""
 MIN_LEAD_RATIO = 0.25
-"""The smallest lead of the second clause, as a fraction of the first clause's lead."""
+"""The smallest lead of the second clause, as a fraction of the first clause's lead; and that of a general clause over
+the memories near it, as a fraction of its lead over the mean of the next ones."""
+GENERAL_WEIGHT = 0.5
+"""How much the lead of a general clause counts, beside that of one that names a word, a date or another memory."""
 
 
 class LazyReasons:
@@ -73,31 +75,53 @@ def _fetch_nodes(read_nodes: NodeReader, rows: Sequence[int]) -> Sequence[Node]:
 
 
 def _node_clauses(ranking: Ranking, index: int, node: Node) -> list[Clause]:
-    """The clauses that set a memory apart from the next ones, or the last one from those before; else its own
-    clauses."""
-    after = range(index + 1, min(index + 1 + COMPARISON_SIZE, len(ranking.order)))
-    others = after or range(max(0, index - COMPARISON_SIZE), index)
+    """The clauses that set a memory apart from the next ones, or the last one from those before; else its own clauses,
+    else general ones in which a memory before it leads it."""
+    after = range(index + 1, min(index + 1 + NEIGHBOR_COUNT, len(ranking.order)))
+    others = after or range(max(0, index - NEIGHBOR_COUNT), index)
+    if not others:
+        return []
+    comparison = Comparison(ranking, index, node, others)
     return (
-        (
-            _select_clauses(Comparison(ranking, index, node, others))
-            or _select_clauses(Comparison(ranking, index, node, ()))
-        )
-        if others
-        else []
+        _select_clauses(comparison)
+        or _select_clauses(Comparison(ranking, index, node, ()))
+        or _select_clauses(comparison, is_lead_clear=False)
     )
 
 
-def _select_clauses(comparison: Comparison) -> list[Clause]:
-    """The clauses of a memory whose contributions lead most, best first."""
+def _select_clauses(comparison: Comparison, *, is_lead_clear: bool = True) -> list[Clause]:
+    """The clauses of a memory whose contributions lead most, best first.
+
+    If ``is_lead_clear``, a general clause must lead each memory ranked near it clearly.
+    """
     clauses: dict[ClauseBuilder, Clause | None] = {}
     leads: dict[ClauseBuilder, float] = {}
+    features: dict[ClauseBuilder, list[str]] = {}
     for feature, value in comparison.contribution_leads.items():
         for build in CLAUSE_BUILDERS.get(feature, ()):
             if build not in clauses:
                 clauses[build] = comparison.once(build)
             if clauses[build] is not None:
                 leads[build] = leads.get(build, 0.0) + value
+                features.setdefault(build, []).append(feature)
                 break
+    if is_lead_clear:
+        for build, clause in clauses.items():
+            if clause is not None and clause.is_general:
+                leads[build] = _general_lead(comparison, features[build], leads[build])
+    return _leading_clauses(comparison, clauses, leads)
+
+
+def _general_lead(comparison: Comparison, features: Sequence[str], lead: float) -> float:
+    """What the lead of a general clause over the mean of the next memories counts; 0 if it does not lead clearly."""
+    clear_lead = comparison.lead_over_neighbors(features)
+    return GENERAL_WEIGHT * clear_lead if clear_lead >= MIN_LEAD_RATIO * lead else 0.0
+
+
+def _leading_clauses(
+    comparison: Comparison, clauses: Mapping[ClauseBuilder, Clause | None], leads: Mapping[ClauseBuilder, float]
+) -> list[Clause]:
+    """The clauses with the largest leads, best first; and those of words if there is room."""
     found: dict[str | int, Clause] = {}
     if comparison.is_raised_by_goal and (clause := comparison.once(goal_clause)) is not None:
         found[clause.text] = clause

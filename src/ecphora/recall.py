@@ -12,8 +12,8 @@ from .language.classes import asked_nouns, find_instances
 from .language.token_count import estimate_tokens
 from .model import Contribution, Hit, HitGroup, Mask, NodeId, Query, Rows, Why
 from .ports import Activation, ActivationPath, NodeReader
-from .ranking import Ranking
-from .reasons import COMPARISON_SIZE, LazyReasons, build_reasons
+from .ranking import NEIGHBOR_COUNT, Ranking
+from .reasons import LazyReasons, build_reasons
 from .stages.retrieval import filters, token_budget, top_k
 from .stages.retrieval.bm25 import Postings
 from .stages.retrieval.term_coverage import term_coverage
@@ -116,7 +116,7 @@ def _build_hits(  # noqa: PLR0917
 
     Each hit shows its node, and its validity, as known at the times that the query names.
     """
-    order = top_k.top_rows(activation.scores, eligible, limit + COMPARISON_SIZE)
+    order = top_k.top_rows(activation.scores, eligible, limit + NEIGHBOR_COUNT)
     known = {node.id: node for node in read_nodes(order[:limit])}  # another process may have forgotten some
     rows = [row for row in order[:limit].tolist() if graph.id(row) in known]
     nodes = [known[graph.id(row)] for row in rows]

@@ -1,7 +1,9 @@
 """The demo: its output, its totals, and its treatment of existing files."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -61,11 +63,26 @@ def test_demo_keeps_its_file_and_rejects_an_existing_one(tmp_path: Path) -> None
     assert path.read_bytes() == before
 
 
-@pytest.mark.slow
-def test_demo_with_the_default_embedder_is_fast_and_finds_evidence(tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, ["demo", "--db", str(tmp_path / "demo.db"), "--json"])
-    found = json.loads(result.stdout)
+@pytest.fixture(scope="module")
+def default_demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The file and the JSON of the demo with the default embedder."""
+    path = tmp_path_factory.mktemp("demo") / "demo.db"
+    return path, json.loads(CliRunner().invoke(main, ["demo", "--db", str(path), "--json"]).stdout)
+
+
+def test_demo_gives_no_general_reason_to_neighboring_hits(default_demo: tuple[Path, dict[str, Any]]) -> None:
+    _, found = default_demo
+    general = {"is likelier to answer, says the reader", "is nearer in meaning to the question"}
+    reasons = [[set(hit["reason"].split("; ")) for hit in question["hits"]] for question in found["questions"]]
+    assert sum("says the reader" in "".join(hits[0]) for hits in reasons) <= len(reasons) / 2
+    for hits in reasons:
+        for one, other in pairwise(hits):
+            assert not general & one & other
+
+
+def test_demo_with_the_default_embedder_is_fast_and_finds_evidence(default_demo: tuple[Path, dict[str, Any]]) -> None:
+    path, found = default_demo
     assert found["seconds"] < 30
     assert found["complete_count"] >= 3
-    with Memory(tmp_path / "demo.db") as memory:
+    with Memory(path) as memory:
         assert len(memory) == len(show.load_conversation())

@@ -58,6 +58,33 @@ def test_clause_of_the_reader_needs_one_reading(feature: str) -> None:
     assert clauses_of({feature: (3, 1, 1)}) == ["is likelier to answer, says the reader"]
 
 
+@pytest.mark.parametrize(
+    ("readings", "index", "is_said"),
+    [
+        ((4, 1, 0), 0, True),
+        ((3, 2.9, 0), 0, False),  # the next one is as likely
+        ((4, 2, 0), 1, False),  # the one before is likelier
+        ((1, 4, 0), 1, True),  # though another contribution ranks it lower
+        ((1, 2, 2), 2, False),
+    ],
+)
+def test_clause_of_the_reader_needs_a_clear_lead_over_each_memory_near(
+    readings: Sequence[float], index: int, *, is_said: bool
+) -> None:
+    assert clauses_of({READING: readings}, index=index) == ["is likelier to answer, says the reader"] * is_said
+
+
+@pytest.mark.parametrize(
+    ("reading", "words", "is_first"), [(3, 2, False), (3.9, 2, False), (4.1, 2, True)]
+)  # counts half
+def test_clause_that_names_a_word_precedes_a_general_one_of_comparable_lead(
+    reading: float, words: float, *, is_first: bool
+) -> None:
+    found = clauses_of({READING: (reading, 0, 0), "bm25": (words, 0, 0)}, "Which cat?")
+    expected = ["says “cat”", "is likelier to answer, says the reader"]
+    assert found == (expected[::-1] if is_first else expected)
+
+
 NEWER, OLDER = "is newer than another answer", "is older than another answer, and a former state is asked for"
 
 
