@@ -79,8 +79,8 @@ def test_first_example_of_the_readme_prints_its_comments(tmp_path: Path) -> None
     process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     lines = process.stdout.splitlines()
     assert lines[0] in {"strong", "weak"}
-    assert lines[1].startswith("I have a flat in Ghent now. None ")
-    assert lines[2].startswith("I moved to Porto. 2026-09-14")
+    assert lines[1].startswith("I have a flat in Ghent now. – ")
+    assert lines[2].startswith("I moved to Porto. (until 14 September 2026) – ")
     assert lines[-1] == "I moved to Porto."
 
 

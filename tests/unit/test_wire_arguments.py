@@ -119,7 +119,7 @@ def test_arguments_that_stay_here_are_refused() -> None:
         (Memory.remember, {"content": {"text": "x", "spaeker": 1}}, "Episode has no field 'spaeker'"),
         (Memory.feedback, {"used_ids": [], "recollection": {}}, "recollection.milliseconds is missing"),
         (Memory.feedback, {"used_ids": [], "recollection": [1]}, "recollection is [1]; give an object"),
-        (Facts.updates, {"old": 1}, "updates has no argument 'old'; it has limit"),
+        (Facts.updates, {"old": 1}, "updates has no argument 'old'; it has pending, limit"),
         (Maintenance.pin, {}, "pin needs ids"),
     ],
 )
