@@ -7,7 +7,7 @@ it, a list or tuple in metadata becomes a list, and the groups of a recollection
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
-from datetime import date
+from datetime import date, datetime
 from enum import StrEnum
 from functools import cache
 from numbers import Integral, Real
@@ -57,6 +57,8 @@ def _argument_to_json(name: str, value: object) -> Any:
         return to_json(value)
     if is_message(value):
         return _message_to_json(value)
+    if isinstance(value, datetime):  # whole: a text to the second would stand for that second
+        return value.isoformat(timespec="microseconds")
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray):

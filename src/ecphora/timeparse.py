@@ -4,6 +4,7 @@ A time without an offset is local time of a zone. Every time that is parsed keep
 minutes: two times are then equal exactly if they are the same instant, and the text of a time has all of it.
 """
 
+import re
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 from .errors import InvalidTime
@@ -12,6 +13,11 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 """The first and the last moment of the calendar; a time must lie between them in UTC too."""
 MINUTE = timedelta(minutes=1)
+MICROSECOND = timedelta(microseconds=1)
+_CLOCK = re.compile(
+    r"\d\d(?P<minute>:?\d\d(?P<second>:?\d\d(?:[.,](?P<fraction>\d+))?)?)?(?:z|[+-][\d:.,]+)?\Z", re.IGNORECASE
+)
+"""The clock at the end of an ISO 8601 time."""
 
 
 def from_epoch_seconds(seconds: float, zone: tzinfo = UTC) -> datetime:
@@ -65,11 +71,12 @@ def _with_fixed_offset(time: datetime, name: str | None = None) -> datetime:
         return time.replace(tzinfo=fixed, fold=0)
 
 
-def read_time(value: object, *, end_of_day: bool = False) -> datetime:
+def read_time(value: object, *, end_of_period: bool = False) -> datetime:
     """Read an ISO 8601 string, a date or a datetime, with the offset that it names, or none.
 
-    A date without a time is its first instant; with ``end_of_day`` its last, so that "as of 1 June" includes that day.
-    Raises ``InvalidTime`` for anything else.
+    A date is its first instant, and so is a string that names an hour, a minute, a second or a fraction of one; with
+    ``end_of_period`` it is the last, so that "as of 1 June" includes that day. A datetime is an instant. Raises
+    ``InvalidTime`` for anything else.
     """
     if isinstance(value, datetime):
         if value != value:  # noqa: PLR0124  # the missing time of pandas is a datetime that equals nothing
@@ -77,15 +84,16 @@ def read_time(value: object, *, end_of_day: bool = False) -> datetime:
         return value if value.utcoffset() is None else _in_calendar(value)
     if isinstance(value, date):
         day = datetime(value.year, value.month, value.day)  # noqa: DTZ001  # the caller knows the zone
-        return day.replace(hour=23, minute=59, second=59, microsecond=999_999) if end_of_day else day
+        return day.replace(hour=23, minute=59, second=59, microsecond=999_999) if end_of_period else day
     if isinstance(value, str):
         text = value.strip()
         try:
             if len(text) <= len("2026-05-03"):
-                return read_time(date.fromisoformat(text), end_of_day=end_of_day)
+                return read_time(date.fromisoformat(text), end_of_period=end_of_period)
             time = datetime.fromisoformat(text)
         except ValueError as error:
             raise InvalidTime(f"{value[:60]!r} is not a date; write 2026-05-03 or 2026-05-03T14:30") from error
+        time = time + (_period(text) - MICROSECOND) if end_of_period else time
         return time if time.utcoffset() is None else _in_calendar(time)
     kind = type(value).__name__
     raise InvalidTime(
@@ -93,14 +101,24 @@ def read_time(value: object, *, end_of_day: bool = False) -> datetime:
     )
 
 
-def parse_time(value: object, zone: tzinfo = UTC, *, end_of_day: bool = False) -> datetime:
+def _period(text: str) -> timedelta:
+    """The period that the clock of an ISO 8601 time names: "14:30" is a minute, "14:30:05.25" ten milliseconds."""
+    clock = _CLOCK.search(text)
+    if clock is None:
+        return MICROSECOND
+    if clock["fraction"]:
+        return max(timedelta(seconds=10.0 ** -len(clock["fraction"])), MICROSECOND)
+    return timedelta(seconds=1) if clock["second"] else MINUTE if clock["minute"] else timedelta(hours=1)
+
+
+def parse_time(value: object, zone: tzinfo = UTC, *, end_of_period: bool = False) -> datetime:
     """Parse what :func:`read_time` reads; without an offset it is local time of ``zone``.
 
     A local time that comes twice is the first of them, unless ``fold`` of the datetime is 1. One that the zone's clock
     leaves out has the offset from before the change. Raises ``InvalidTime`` also for a time that is before the year 1
     or after 9999 in UTC.
     """
-    time = read_time(value, end_of_day=end_of_day)
+    time = read_time(value, end_of_period=end_of_period)
     if time.utcoffset() is None:
         local = time.replace(tzinfo=zone)
         time = time.replace(tzinfo=zone_of_minutes(offset_minutes(local)), fold=0)

@@ -191,7 +191,7 @@ def check_time(field: str, value: object, zone: tzinfo = UTC, *, end_of_period: 
         raise InvalidTime(f"{field} is {show(value)}, which is not a date; give 'YYYY-MM-DD', a date or a datetime")
     if value != value:  # noqa: PLR0124  # the missing time of pandas (NaT) is a datetime
         raise InvalidTime(f"{field} is {show(value)}, which is not a date; give 'YYYY-MM-DD', or leave it out")
-    return parse_time(value, zone, end_of_day=end_of_period)
+    return parse_time(value, zone, end_of_period=end_of_period)
 
 
 def check_optional_time(

@@ -34,12 +34,34 @@ def test_times_are_parsed(value: object, expected: datetime) -> None:
 
 @pytest.mark.parametrize("day", ["2026-05-03", "9999-12-31", date(2026, 5, 3), date.max])
 def test_end_of_a_day_is_its_last_instant(day: str | date) -> None:
-    last = parse_time(day, end_of_day=True)
+    last = parse_time(day, end_of_period=True)
     assert last - parse_time(day) == timedelta(days=1) - timedelta(microseconds=1)
 
 
-def test_end_of_an_instant_is_that_instant() -> None:
-    assert parse_time("2026-05-03T00:00", end_of_day=True) == datetime(2026, 5, 3, tzinfo=UTC)
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("2026-05-03T14", "2026-05-03T14:59:59.999999"),
+        ("2026-05-03T14:30", "2026-05-03T14:30:59.999999"),
+        ("20260503T1430", "2026-05-03T14:30:59.999999"),
+        ("2026-05-03 14:30-05:00", "2026-05-03T14:30:59.999999-05:00"),
+        ("2026-05-03T14:30:05", "2026-05-03T14:30:05.999999"),
+        ("2026-05-03T143005+0530", "2026-05-03T14:30:05.999999+05:30"),
+        ("2026-05-03T14:30:05.250Z", "2026-05-03T14:30:05.250999Z"),
+        ("2026-05-03T14:30:05,2", "2026-05-03T14:30:05.299999"),
+        ("2026-05-03T14:30:05.250000", "2026-05-03T14:30:05.250000"),
+        ("2026-05-03T14:30:05.123456789Z", "2026-05-03T14:30:05.123456Z"),
+        ("2026-W18-7T14:30", "2026-05-03T14:30:59.999999"),
+        ("9999-12-31T23:59Z", "9999-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_end_of_a_text_is_the_last_instant_that_it_names(text: str, last: str) -> None:
+    assert parse_time(text, end_of_period=True) == parse_time(last)
+
+
+def test_end_of_a_datetime_is_that_instant() -> None:
+    noon = datetime(2026, 5, 3, 12, tzinfo=UTC)
+    assert parse_time(noon, end_of_period=True) == noon
 
 
 INVALID = (

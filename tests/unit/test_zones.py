@@ -92,7 +92,7 @@ def test_equal_instants_are_equal_where_the_clock_goes_back() -> None:
 
 
 def test_last_instant_of_a_long_day_is_local() -> None:
-    assert parse_time("2026-10-25", BERLIN, end_of_day=True).isoformat() == "2026-10-25T23:59:59.999999+01:00"
+    assert parse_time("2026-10-25", BERLIN, end_of_period=True).isoformat() == "2026-10-25T23:59:59.999999+01:00"
 
 
 @pytest.mark.parametrize(("value", "zone"), [("0001-01-01", AUCKLAND), ("9999-12-31T23:00", NEW_YORK)])
