@@ -53,9 +53,9 @@ export interface AnswerRequest {
   limit?: number;
   /** Which memories are eligible. */
   where?: Filter;
-  /** The point in event time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
+  /** The point in event time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
   as_of?: string | null;
-  /** The point in recording time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
+  /** The point in recording time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
   known_at?: string | null;
   retroactive?: boolean;
   /** What the answer is for. */
@@ -819,9 +819,9 @@ export interface RecallForRequest {
   budget?: number | null;
   /** Which memories are eligible. */
   where?: Filter;
-  /** The point in event time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
+  /** The point in event time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
   as_of?: string | null;
-  /** The point in recording time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
+  /** The point in recording time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
   known_at?: string | null;
   retroactive?: boolean;
   /** What the answer is for. */
@@ -847,9 +847,9 @@ export interface RecallRequest {
   budget?: number | null;
   /** Which memories are eligible. */
   where?: Filter;
-  /** The point in event time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
+  /** The point in event time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
   as_of?: string | null;
-  /** The point in recording time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
+  /** The point in recording time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
   known_at?: string | null;
   retroactive?: boolean;
   /** What the answer is for. */
@@ -1061,9 +1061,9 @@ export interface WhyNotRequest {
   budget?: number | null;
   /** Which memories are eligible. */
   where?: Filter;
-  /** The point in event time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
+  /** The point in event time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
   as_of?: string | null;
-  /** The point in recording time asked about. ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone. */
+  /** The point in recording time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
   known_at?: string | null;
   retroactive?: boolean;
   /** What the answer is for. */

@@ -27,6 +27,11 @@ export interface ConnectOptions {
    * if it only reads. By default 2.
    */
   retries?: number;
+  /**
+   * Where the user is: a name of the tz database, such as the browser's
+   * `Intl.DateTimeFormat().resolvedOptions().timeZone`. By default the zone of the token, or else of the server.
+   */
+  zone?: string | null;
   /** A replacement of the global `fetch`. */
   fetch?: typeof globalThis.fetch;
 }

@@ -20,16 +20,17 @@ export class EcphoraError extends Error {
   }
 }
 
-export function connect(url, { token = null, scope = "default", timeout = 60_000, retries = 2, fetch } = {}) {
+export function connect(url, { token = null, scope = "default", timeout = 60_000, retries = 2, zone = null, fetch } = {}) {
   const send = fetch ?? globalThis.fetch;
-  return new RemoteMemory(new Connection(url, token, timeout, retries, send), scope);
+  return new RemoteMemory(new Connection(url, token, timeout, retries, zone, send), scope);
 }
 
 class Connection {
   #token;
+  #zone;
   #fetch;
 
-  constructor(url, token, timeout, retries, fetch) {
+  constructor(url, token, timeout, retries, zone, fetch) {
     let parsed;
     try {
       parsed = new URL(url);
@@ -42,10 +43,14 @@ class Connection {
     if (token !== null && !(typeof token === "string" && /^[\x21-\x7e]+$/.test(token))) {
       throw new EcphoraError("InvalidInput", "the token holds characters that cannot be sent; was a line end copied?");
     }
+    if (zone !== null && !(typeof zone === "string" && /^[\w+-]+(\/[\w+-]+)*$/.test(zone))) {
+      throw new EcphoraError("InvalidInput", `zone is ${zone}; give a name of the tz database, such as "Europe/Lisbon"`);
+    }
     this.url = parsed.href.replace(/\/+$/, "");
     this.timeout = timeout;
     this.retries = retries;
     this.#token = token;
+    this.#zone = zone;
     this.#fetch = (...args) => fetch(...args);
   }
 
@@ -89,6 +94,7 @@ class Connection {
           signal: limit.signal,
           headers: {
             ...(this.#token === null ? {} : { Authorization: `Bearer ${this.#token}` }),
+            ...(this.#zone === null ? {} : { "Ecphora-Zone": this.#zone }),
             ...(body === undefined ? {} : { "Content-Type": "application/json" }),
             ...headers,
           },

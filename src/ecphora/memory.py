@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
+from threading import Event
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Literal, Self, TextIO
@@ -236,8 +237,7 @@ class Memory(OpenInEachProcess):
         if reader is DEFAULT_READER:
             reader = None if embedder is not None and embedder.name.startswith(HASHING) else LateInteractionReader()
         self._reader = None if reader is None else check_component("reader", reader, "a reader", "read")
-        self.zone = check_zone(zone)
-        self._clock = check_clock(clock, self.zone)
+        self._set_zone(zone, clock)
         if auto_consolidate is not None and not isinstance(auto_consolidate, AutoConsolidate):
             raise InvalidInput(f"auto_consolidate is {show(auto_consolidate)}; give AutoConsolidate(every_turns=100)")
         self._auto_consolidate = auto_consolidate
@@ -258,15 +258,25 @@ class Memory(OpenInEachProcess):
         )
         self._query_embedder = QueryEmbedder(partial(self._scope_writer.embed, is_query=True))
         self._access_log = AccessLog(self._scope_writer)
-        self._has_warned_of_unread = False
-        self.facts = Facts(self._flushed_writer, self._clock)
-        self.entities = Entities(self._flushed_writer, self._clock)
-        self.maintenance = Maintenance(self._flushed_writer, self._clock)
+        self._has_warned_of_unread = Event()
         try:
             self.graph()
         except BaseException:
             self.close()
             raise
+
+    def _set_zone(self, zone: str | tzinfo | None, clock: Clock) -> None:
+        self.zone = check_zone(zone)
+        self._clock = check_clock(clock, self.zone)
+        self.facts = Facts(self._flushed_writer, self._clock)
+        self.entities = Entities(self._flushed_writer, self._clock)
+        self.maintenance = Maintenance(self._flushed_writer, self._clock)
+
+    def _in_zone(self, zone: tzinfo) -> "Memory":
+        view = Memory.__new__(Memory)
+        vars(view).update(vars(self))
+        view._set_zone(zone, self._clock)  # noqa: SLF001  # a Memory too
+        return view
 
     def __repr__(self) -> str:
         strategy, embedder = self.strategy.name, self._embedder.name
@@ -430,8 +440,8 @@ class Memory(OpenInEachProcess):
             for episode in episodes
             if embedder_coverage(self._embedder, episode.chunks[0].text) < MIN_COVERAGE
         )
-        if unread and not self._has_warned_of_unread:
-            self._has_warned_of_unread = True
+        if unread and not self._has_warned_of_unread.is_set():
+            self._has_warned_of_unread.set()
             _log.warning(
                 "the scope %r has memories in a script that its embedder %s does not read: they are found by their "
                 "words, not by meaning%s",
@@ -1221,3 +1231,8 @@ class Memory(OpenInEachProcess):
         """The scope writer, after a wait of at most ``max_wait`` seconds for the access log to be written."""
         self._access_log.flush(min(max_wait, LOG_FLUSH_SECONDS))
         return self._scope_writer
+
+
+def view_in_zone(memory: Memory, zone: tzinfo | None) -> Memory:
+    """The same open memory for a user in another zone, or the memory itself for None; only the memory is closed."""
+    return memory if zone is None or zone == memory.zone else memory._in_zone(zone)  # noqa: SLF001  # of this module

@@ -52,25 +52,28 @@ class Running:
     log: SimpleQueue[str] = field(default_factory=SimpleQueue)
     http: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=30, verify=False))  # no TLS here
 
-    def post(self, method: str, params: dict[str, Any], token: str | None, *, query: str = "") -> httpx2.Response:
+    def post(
+        self, method: str, params: dict[str, Any], token: str | None, *, query: str = "", zone: str | None = None
+    ) -> httpx2.Response:
         """Send one request of the protocol, as a client without a session does."""
         headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+        headers |= {} if zone is None else {"Ecphora-Zone": zone}
         if token is not None:
             headers["Authorization"] = f"Bearer {self.tokens.get(token, token)}"
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         return self.http.post(f"{self.url}{query}", json=message, headers=headers)
 
-    def ask(self, method: str, params: dict[str, Any], token: str, *, query: str = "") -> dict[str, Any]:
+    def ask(self, method: str, params: dict[str, Any], token: str, **options: Any) -> dict[str, Any]:
         """The answer to a request: the JSON of its one event."""
-        response = self.post(method, params, token, query=query)
+        response = self.post(method, params, token, **options)
         assert response.status_code == 200, response.text
         (line,) = [line for line in response.text.splitlines() if line.startswith("data: ")]
         answer: dict[str, Any] = json.loads(line.removeprefix("data: "))
         return answer
 
-    def tool(self, name: str, arguments: dict[str, Any], token: str, *, query: str = "") -> str:
+    def tool(self, name: str, arguments: dict[str, Any], token: str, **options: Any) -> str:
         """The text of a tool's reply."""
-        answer = self.ask("tools/call", {"name": name, "arguments": arguments}, token, query=query)
+        answer = self.ask("tools/call", {"name": name, "arguments": arguments}, token, **options)
         return str(answer["result"]["content"][0]["text"] if "result" in answer else answer["error"]["message"])
 
 
@@ -134,6 +137,16 @@ def test_client_of_the_sdk_uses_the_scope_of_its_token(mode: str, server: Runnin
     assert names == [tool.name for tool in TOOLS]
     assert MARKER in text
     assert uris == ["ecphora://memory/home-bo"]
+
+
+def test_days_that_a_model_writes_are_those_of_the_user(server: Running) -> None:
+    far = Tokens(server.db).create("far", scopes=["ana"], zone="Pacific/Kiritimati")
+    server.tool("remember", {"texts": ["I came home."], "happened_at": "2026-03-02"}, far)
+    day = {"after": "2026-03-02", "before": "2026-03-03"}
+    assert 'date="2026-03-02"' in server.tool("find", day, far)
+    assert "came home" not in server.tool("find", day, "ana")
+    assert "came home" in server.tool("find", day, "ana", zone="Pacific/Kiritimati")
+    assert "no time zone is called 'Nowhere'" in server.post("tools/list", {}, "ana", zone="Nowhere").text
 
 
 def test_requests_without_a_valid_token_are_refused(server: Running) -> None:

@@ -237,3 +237,31 @@ def test_commands_make_list_and_revoke_a_token(tmp_path: Path) -> None:
     assert "no token 'laptop'" in missing.stderr
     assert run("create", "x", "--all-scopes", "--scope", "ana").returncode == 2
     assert run("create", "x", "--right", "erase").returncode == 2
+
+
+def test_token_has_the_zone_of_its_user(tokens: Tokens) -> None:
+    token = tokens.create("laptop", scopes="*", zone="Europe/Lisbon")
+    grant = Tokens(tokens.path.with_name("agent.db"), clock=lambda: NOW).find(token)
+    assert grant is not None
+    assert grant.zone == grant.to_dict()["zone"] == "Europe/Lisbon"
+    with pytest.raises(InvalidInput, match="no time zone is called 'Nowhere'"):
+        tokens.create("desktop", scopes="*", zone="Nowhere")
+
+
+def test_token_file_without_zones_is_read(tokens: Tokens) -> None:
+    token = tokens.create("laptop", scopes="*")
+    content = json.loads(tokens.path.read_text(encoding="utf-8"))
+    for entry in content["tokens"]:
+        del entry["zone"]
+    tokens.path.write_text(json.dumps(content), encoding="utf-8")
+    grant = Tokens(tokens.path.with_name("agent.db"), clock=lambda: NOW).find(token)
+    assert grant is not None
+    assert grant.zone is None
+
+
+def test_token_expires_at_the_local_time_of_the_settings(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path / "agent.db", clock=lambda: NOW, zone="Pacific/Kiritimati")
+    tokens.create("laptop", scopes="*", expires_at="2026-05-04T00:30")
+    expiry = tokens.grants()[0].expires_at
+    assert expiry is not None
+    assert expiry.isoformat() == "2026-05-04T00:30:00+14:00"

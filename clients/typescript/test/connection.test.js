@@ -47,6 +47,21 @@ test("a request has the token, the scope and the arguments", async () => {
   assert.deepEqual(JSON.parse(request.body), { limit: 3 });
 });
 
+test("a request says where the user is", async () => {
+  const requests = [];
+  const fetch = async (target, init) => {
+    requests.push(init);
+    return json(0)();
+  };
+  await connect("http://server", { zone: "America/Argentina/Ushuaia", fetch }).count();
+  await connect("http://server", { fetch }).count();
+  assert.deepEqual(
+    requests.map((request) => request.headers["Ecphora-Zone"]),
+    ["America/Argentina/Ushuaia", undefined],
+  );
+  assert.throws(() => connect("http://server", { zone: "a\r\nb", fetch }), { type: "InvalidInput" });
+});
+
 test("a request that was not sent is sent again", async () => {
   const { memory, requests } = scripted(broken("ECONNREFUSED"), json({ ids: ["a"] }));
   assert.deepEqual((await memory.remember("x")).ids, ["a"]);

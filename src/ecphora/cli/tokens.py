@@ -19,7 +19,7 @@ def _options(command: CommandFunction) -> CommandFunction:
 def _open(db: str | None, *, as_json: bool) -> tuple[CommandContext, Tokens]:
     click.get_current_context().meta["ecphora.json"] = as_json
     context = open_context(as_json=as_json, db=db)
-    return context, Tokens(context.file)
+    return context, Tokens(context.file, zone=context.settings.zone)
 
 
 @click.group()
@@ -50,6 +50,11 @@ def token() -> None:
     help="What the token may do; may be repeated. admin includes the others.  [default: read and write]",
 )
 @click.option("--expires-at", metavar="DATE", help="From this time on the token is refused.  [default: never]")
+@click.option(
+    "--zone",
+    metavar="NAME",
+    help="The time zone of the token's user, such as Europe/Lisbon.  [default: the zone of the server]",
+)
 @_options
 def create(
     *,
@@ -58,6 +63,7 @@ def create(
     all_scopes: bool,
     rights: Sequence[str],
     expires_at: str | None,
+    zone: str | None,
     db: str | None,
     as_json: bool,
 ) -> None:
@@ -66,7 +72,7 @@ def create(
         raise click.UsageError("give --scope or --all-scopes, not both")
     context, tokens = _open(db, as_json=as_json)
     chosen = ALL_SCOPES if all_scopes else tuple(scopes) or (context.settings.scope,)
-    made = tokens.create(name, scopes=chosen, rights=rights, expires_at=expires_at)
+    made = tokens.create(name, scopes=chosen, rights=rights, expires_at=expires_at, zone=zone)
     grant = next(grant for grant in tokens.grants() if grant.name == name)
     if as_json:
         context.write_json({"token": made, **grant.to_dict()})
@@ -91,10 +97,11 @@ def list_(*, db: str | None, as_json: bool) -> None:
             _rights(grant),
             f"{grant.created_at:%Y-%m-%d}",
             "never" if grant.expires_at is None else f"{grant.expires_at:%Y-%m-%d %H:%M}",
+            grant.zone or "",
         )
         for grant in grants
     ]
-    columns = dict.fromkeys(("token", "scopes", "rights", "made", "expires"), "left")
+    columns = dict.fromkeys(("token", "scopes", "rights", "made", "expires", "zone"), "left")
     context.out.print(table(columns, rows) if rows else "no tokens yet; make one with ecphora token create NAME")
 
 

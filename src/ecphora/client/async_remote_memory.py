@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..async_calls import AsyncMethods, Threads
@@ -30,6 +31,7 @@ def connect_async(
     *,
     timeout: float = 60.0,
     retries: int = 2,
+    zone: str | tzinfo | None = None,
     http_client: "httpx2.AsyncClient | None" = None,
 ) -> "AsyncRemoteMemory":
     """Return a memory behind a server, for asyncio: :func:`connect`, with methods that are coroutines.
@@ -48,7 +50,7 @@ def connect_async(
     transport = LoopTransport(http_client, route)
     bridge = httpx2.Client(transport=transport, trust_env=False)
     connection = ServerConnection(
-        url, token, timeout=timeout, retries=retries, http_client=bridge, route=route, sleep=transport.wait
+        url, token, timeout=timeout, retries=retries, zone=zone, http_client=bridge, route=route, sleep=transport.wait
     )
     return AsyncRemoteMemory(RemoteMemory(connection, name, sleep=transport.wait), transport)
 

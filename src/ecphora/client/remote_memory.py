@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import tzinfo
 from functools import cache, wraps
 from pathlib import Path
 from types import TracebackType
@@ -39,7 +40,7 @@ LOCAL_METHODS = {
     "strategy": "the server has its own; recall(strategy=...) names another",
     "tools": "connect the model to the server by the Model Context Protocol",
     "unlogged_count": "the server has the access log",
-    "zone": "the server has its own",
+    "zone": "the token or the server has its own; connect(zone=...) names another",
 }
 """The public names of ``Memory`` that a ``RemoteMemory`` lacks, and why."""
 READS = frozenset({
@@ -65,6 +66,7 @@ def connect(
     *,
     timeout: float = 60.0,
     retries: int = 2,
+    zone: str | tzinfo | None = None,
     http_client: "httpx2.Client | None" = None,
 ) -> "RemoteMemory":
     """Return a memory behind the server at ``url``, such as ``http://127.0.0.1:8765``; ``scope`` says whose.
@@ -72,13 +74,17 @@ def connect(
     ``token`` is one made by ``ecphora token create``; None for a server without tokens. A call waits at most
     ``timeout`` seconds for the server to accept it, and for each part of the answer. A request is sent again up to
     ``retries`` times where that is safe: if it was not sent, if the server refused it for its rate, and if it only
-    reads. ``http_client`` is an ``httpx2.Client`` of your own, for proxies or certificates; you close it.
+    reads. ``zone`` is where the user is, as in :class:`~ecphora.Memory`, but with a name of the tz database; None for
+    the zone of the token, or else of the server. ``http_client`` is an ``httpx2.Client`` of your own, for proxies or
+    certificates; you close it.
 
     Nothing is sent before the first call. Raises ``InvalidInput`` for an argument that cannot be used, and
     ``ServerUnavailable`` if the package httpx2 is missing.
     """
     name = check_name("scope", scope)
-    return RemoteMemory(ServerConnection(url, token, timeout=timeout, retries=retries, http_client=http_client), name)
+    return RemoteMemory(
+        ServerConnection(url, token, timeout=timeout, retries=retries, zone=zone, http_client=http_client), name
+    )
 
 
 def missing_name(owner: str, name: str) -> AttributeError:

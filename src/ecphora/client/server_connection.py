@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import tzinfo
 from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -20,7 +21,9 @@ from ..errors import AccessDenied, EcphoraError, InvalidInput, ServerError, Serv
 from ..http_answer import check_size, read_answer
 from ..http_route import HTTPRoute, find_route
 from ..reprs import show
+from ..timeparse import zone_name
 from ..validate import check_count, check_number, check_string
+from ..zones import check_zone
 
 if TYPE_CHECKING:  # an extra
     import httpx2
@@ -50,12 +53,13 @@ class ServerConnection:
         *,
         timeout: float,
         retries: int,
+        zone: str | tzinfo | None = None,
         http_client: "httpx2.Client | None" = None,
         route: HTTPRoute | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.url = check_url(url)
-        self._headers = _authorization(token)
+        self._headers = {**_authorization(token), **_zone_header(zone)}
         self._timeout = check_number("timeout", timeout, above=0)
         self._retries = check_count("retries", retries, minimum=0)
         self._sleep = sleep
@@ -274,6 +278,16 @@ def _authorization(token: object) -> dict[str, str]:
     if not token.strip() or not token.isascii() or not token.isprintable():
         raise InvalidInput("the token is empty or holds characters that cannot be sent; was a line end copied with it?")
     return {"Authorization": f"Bearer {token.strip()}"}
+
+
+def _zone_header(zone: str | tzinfo | None) -> dict[str, str]:
+    """The header that says where the user is; none for the zone of the token or server."""
+    if zone is None:
+        return {}
+    name = zone_name(check_zone(zone))
+    if name is None:
+        raise InvalidInput(f"zone is {show(zone)}, which has no name; give one of the tz database: 'Europe/Berlin'")
+    return {"Ecphora-Zone": name}
 
 
 def import_httpx2() -> ModuleType:

@@ -2,18 +2,21 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from starlette.datastructures import Headers
 
 from ..errors import InvalidInput
 from ..validate import check_name
+from ..zones import check_zone
 from .addresses import LOOPBACK_NAMES, host_name
 from .failures import RequestError
 from .tokens import ALL_SCOPES, Grant, Right, Tokens
 
 HEALTH_PATH = "/health"
-SINGLE_HEADERS = ("authorization", "host", "origin", "content-length", "content-type")
+ZONE_HEADER = "Ecphora-Zone"
+"""The header that says where the user of a request is: a name of the tz database."""
+SINGLE_HEADERS = ("authorization", "host", "origin", "content-length", "content-type", ZONE_HEADER.lower())
 """The headers of which a request has one. Of two, a proxy may have checked the other."""
 OPEN_PATHS = frozenset({HEALTH_PATH})
 """The paths that need no token."""
@@ -70,6 +73,15 @@ def check_headers(headers: Headers) -> None:
         raise RequestError(
             400, "the request has both Content-Length and Transfer-Encoding; send one", {"Connection": "close"}
         )
+
+
+def find_zone(headers: Headers, grant: Grant) -> tzinfo | None:
+    """Where the user of a request is, by its header or else by its token; None for the zone of the server."""
+    name = headers.get(ZONE_HEADER, grant.zone)
+    try:
+        return None if name is None else check_zone(name)
+    except InvalidInput as error:
+        raise RequestError(400, str(error)) from error
 
 
 def check_rights(grant: Grant, scope: str, rights: Collection[Right]) -> None:

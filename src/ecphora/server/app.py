@@ -20,7 +20,7 @@ from ..ports import LLM, Clock
 from ..settings import Settings
 from ..stores.sqlite import SQLiteStore
 from . import schemas
-from .access_control import HEALTH_PATH, AccessPolicy, check_rights, check_rights_anywhere
+from .access_control import HEALTH_PATH, ZONE_HEADER, AccessPolicy, check_rights, check_rights_anywhere
 from .cross_origin import cross_origin
 from .failures import RequestError, answer_failures
 from .gate import Gate, Tracer, WriteLog
@@ -117,7 +117,7 @@ def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = No
     pages = cross_origin(
         options.policy,
         methods=("GET", "POST"),
-        headers=("Authorization", "Content-Type"),
+        headers=("Authorization", "Content-Type", ZONE_HEADER),
         answer_headers=("Retry-After", "X-Request-Id", *BACKUP_HEADERS.values()),
     )
     app = FastAPI(

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..ports import Clock
-from .access_control import OPEN_PATHS, AccessPolicy, check_headers
+from .access_control import OPEN_PATHS, AccessPolicy, check_headers, find_zone
 from .failures import RequestError, answer_error
 from .limits import Limits, RateLimit, RequestShares, limit_body, limit_time
 from .metrics import Metrics
@@ -115,6 +115,7 @@ class Gate:
                     state["grant"] = grant = self._policy.find_grant(headers)
                     self._rates.take(grant.name)
                     held.enter_context(self._shares.hold(grant.name))
+                    state["zone"] = find_zone(headers, grant)
                 if self._metrics.requests_in_progress > self._limits.requests_in_progress:
                     raise RequestError(503, "too many requests at once; try again", {"Retry-After": "1"})
                 is_import, limits = path == IMPORT.path, self._limits

@@ -18,9 +18,10 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from ..errors import InvalidInput, StoreReplaced
+from ..memory import view_in_zone
 from ..settings import Settings
 from ..validate import check_name
-from .access_control import HEALTH_PATH
+from .access_control import HEALTH_PATH, ZONE_HEADER
 from .app import ServerOptions, health, open_scopes
 from .cross_origin import cross_origin
 from .gate import Gate
@@ -31,7 +32,9 @@ from .tokens import Grant, Right
 
 PATH = "/mcp"
 """The path that clients connect to."""
-PAGE_HEADERS = ("Authorization", "Content-Type", "Last-Event-ID", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name")
+PAGE_HEADERS = (
+    "Authorization", "Content-Type", "Last-Event-ID", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", ZONE_HEADER
+)  # fmt: skip
 """The headers that a client of the protocol may send from a web page."""
 NO_RIGHTS = "the token is not for this scope"
 
@@ -56,7 +59,7 @@ class _ScopeProfiles:
         request.state.memory_scope = scope
         with self.scopes.lease(scope) as memory:
             try:
-                yield open_profile(memory, self.profile, rights=rights)
+                yield open_profile(view_in_zone(memory, request.state.zone), self.profile, rights=rights)
             except StoreReplaced:
                 self.scopes.discard(scope, memory)
                 raise

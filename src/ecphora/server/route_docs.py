@@ -8,7 +8,7 @@ from pydantic.json_schema import models_json_schema
 
 from .. import __version__
 from . import schemas
-from .access_control import OPEN_PATHS
+from .access_control import OPEN_PATHS, ZONE_HEADER
 from .operations import Operation
 from .tokens import Right
 
@@ -29,6 +29,13 @@ FAILURES: Mapping[int, str] = {
 }
 """The statuses of requests that failed, and what they mean."""
 _HEADERS = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+_ZONE_PARAMETER = {
+    "name": ZONE_HEADER,
+    "in": "header",
+    "description": "Where the user is: a name of the tz database; by default the zone of the token or server.",
+    "schema": {"type": "string"},
+    "example": "Europe/Lisbon",
+}
 _EXTRA_MODELS = (schemas.ErrorAnswer, schemas.RecallEvent)
 _NOT_USED = ("HTTPValidationError", "ValidationError")
 DESCRIPTION = """Associative long-term memory for LLM agents.
@@ -97,6 +104,9 @@ def _complete(document: dict[str, Any]) -> dict[str, Any]:
     for path, methods in document["paths"].items():
         for operation in methods.values():
             operation["responses"].pop("422", None)  # answered with 400
+            parameters = operation.get("parameters", [])
+            if any(parameter["name"] == "scope" for parameter in parameters):
+                parameters.append(_ZONE_PARAMETER)
             operation["security"] = [] if path in OPEN_PATHS else [{"token": []}]
     bearer = {"type": "http", "scheme": "bearer", "description": "A token of `ecphora token create`."}
     document["components"]["securitySchemes"] = {"token": bearer}

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from datetime import tzinfo
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -68,6 +69,12 @@ def grant_of(request: Request) -> Grant:
     """What the token of a request allows, as the gate found it."""
     grant: Grant = request.state.grant
     return grant
+
+
+def zone_of(request: Request) -> tzinfo | None:
+    """Where the user of a request is, as the gate found it; None for the zone of the server."""
+    zone: tzinfo | None = request.state.zone
+    return zone
 
 
 def check_parameters(request: Request, *names: str) -> None:
@@ -146,20 +153,20 @@ def _add_call(app: FastAPI, service: Service, operation: Operation) -> None:
     """Add the route of an operation that answers with what its method returns."""
 
     async def endpoint(request: Request, scope: str, body: Any) -> Response:
-        grant = grant_of(request)
-        return await _call(service, operation, scope, arguments_of(operation, body, grant), grant.name)
+        return await _call(service, operation, request, scope, arguments_of(operation, body, grant_of(request)))
 
     answer = schemas.answer_type(operation.answer)
     _add_route(app, operation, endpoint, body=schemas.body_model(operation), answer=answer)
 
 
 async def _call(
-    service: Service, operation: Operation, scope: str, arguments: dict[str, Any], token_name: str
+    service: Service, operation: Operation, request: Request, scope: str, arguments: dict[str, Any]
 ) -> Response:
     def call(memory: Memory) -> Any:
         return operations.run_operation(operation, memory, arguments, service.llm)
 
-    return Response(await service.call(scope, call, token_name), media_type=JSON)
+    answer = await service.call(scope, zone_of(request), call, grant_of(request).name)
+    return Response(answer, media_type=JSON)
 
 
 def _add_recall(app: FastAPI, service: Service) -> None:
@@ -173,7 +180,7 @@ def _add_recall(app: FastAPI, service: Service) -> None:
         grant = grant_of(request)
         arguments = arguments_of(operation, body, grant)
         if not is_stream:
-            return await _call(service, operation, scope, arguments, grant.name)
+            return await _call(service, operation, request, scope, arguments)
 
         def write_events(write: WritePart, memory: Memory) -> None:
             for event in memory.stream_recall(**arguments):
@@ -182,7 +189,9 @@ def _add_recall(app: FastAPI, service: Service) -> None:
 
         return StreamResponse(
             service,
-            lambda write: service.with_memory(scope, partial(write_events, write), is_repeatable=False),
+            lambda write: service.with_memory(
+                scope, zone_of(request), partial(write_events, write), is_repeatable=False
+            ),
             token_name=grant.name,
             last_words=lambda error: encode_json({"event": "error", **error_dict(error)}) + b"\n",
         )
@@ -205,14 +214,14 @@ def _add_consolidate(app: FastAPI, service: Service) -> None:
     operation = operations.CONSOLIDATE
 
     async def endpoint(request: Request, scope: str, body: Any) -> Response:
-        arguments = arguments_of(operation, body, grant_of(request))
+        arguments, zone = arguments_of(operation, body, grant_of(request)), zone_of(request)
         operations.check_consolidate(arguments)
 
         def run(progress: JobProgress) -> Any:
             def consolidate(memory: Memory) -> Any:
                 return operations.consolidate(memory, arguments, service.llm, progress)
 
-            return to_json(service.with_memory(scope, consolidate))
+            return to_json(service.with_memory(scope, zone, consolidate))
 
         job = service.jobs.start(scope, run)
         return JSONResponse({"job": job.id}, HTTPStatus.ACCEPTED, {"Location": f"/v1/jobs/{job.id}"})
@@ -268,7 +277,7 @@ def _add_export(app: FastAPI, service: Service) -> None:
 
         return StreamResponse(
             service,
-            lambda write: service.with_memory(scope, partial(export, write), is_repeatable=False),
+            lambda write: service.with_memory(scope, zone_of(request), partial(export, write), is_repeatable=False),
             token_name=grant.name,
         )
 
@@ -290,7 +299,7 @@ def _add_import(app: FastAPI, service: Service) -> None:
 
         try:
             result = await service.run(
-                lambda: encode_json(to_json(service.with_memory(scope, read, is_repeatable=False))),
+                lambda: encode_json(to_json(service.with_memory(scope, zone_of(request), read, is_repeatable=False))),
                 grant_of(request).name,
                 is_stream=True,
             )

@@ -26,7 +26,10 @@ from .operations import Operation
 
 _NAME = {"min_length": 1, "max_length": MAX_NAME_CHARS}
 _TIME = "ISO 8601; a date alone means its beginning, without an offset it is local time of the memory's zone."
-_END_TIME = "ISO 8601; a date, or a time to the minute or second, means its end, without an offset it is local time of the memory's zone."
+_END_TIME = (
+    "ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the "
+    "memory's zone."
+)
 _COUNT = {"ge": 1}
 CONSTRAINTS: Mapping[str, Mapping[str, Any]] = {
     "question": {"min_length": 1, "max_length": MAX_QUESTION_CHARS, "description": "What is asked."},

@@ -4,13 +4,14 @@ import json
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..clock import utc_now
 from ..errors import StoreReplaced
-from ..memory import Memory
+from ..memory import Memory, view_in_zone
 from ..model import ScopeInfo
 from ..ports import LLM, Clock
 from ..serialize import to_json
@@ -47,15 +48,17 @@ class Service:
         """Run a function for a token in a worker thread; see :meth:`ThreadShares.run`."""
         return await (self._stream_threads if is_stream else self._call_threads).run(function, token_name)
 
-    async def call(self, scope: str, function: Callable[[Memory], Any], token_name: str) -> bytes:
-        """Call a function of a scope's memory for a token; return what it returns as JSON."""
-        return await self.run(partial(self._call, scope, function), token_name)
+    async def call(self, scope: str, zone: tzinfo | None, function: Callable[[Memory], Any], token_name: str) -> bytes:
+        """Call a function of a scope's memory for a token, as :meth:`with_memory`; return what it returns as JSON."""
+        return await self.run(partial(self._call, scope, zone, function), token_name)
 
-    def _call(self, scope: str, function: Callable[[Memory], Any]) -> bytes:
-        return encode_json(to_json(self.with_memory(scope, function)))
+    def _call(self, scope: str, zone: tzinfo | None, function: Callable[[Memory], Any]) -> bytes:
+        return encode_json(to_json(self.with_memory(scope, zone, function)))
 
-    def with_memory(self, scope: str, function: Callable[[Memory], T], *, is_repeatable: bool = True) -> T:
-        """Call a function of a scope's memory, in this thread.
+    def with_memory(
+        self, scope: str, zone: tzinfo | None, function: Callable[[Memory], T], *, is_repeatable: bool = True
+    ) -> T:
+        """Call a function of a scope's memory, in this thread. ``zone`` is where the user is; None for the server's.
 
         If the file or scope was replaced since the memory was opened, nothing was done; then the memory is opened anew,
         and a function that is repeatable is called once more.
@@ -63,14 +66,14 @@ class Service:
         memory: Memory | None = None
         try:
             with self.scopes.lease(scope) as memory:
-                return function(memory)
+                return function(view_in_zone(memory, zone))
         except StoreReplaced:
             if memory is not None:
                 self.scopes.discard(scope, memory)
             if not is_repeatable:
                 raise
         with self.scopes.lease(scope) as memory:
-            return function(memory)
+            return function(view_in_zone(memory, zone))
 
     def list_scopes(self) -> list[ScopeInfo]:
         """Every scope of the file."""

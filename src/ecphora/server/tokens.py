@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from threading import Lock
@@ -22,8 +22,9 @@ from ..clock import utc_now
 from ..errors import InvalidInput, StoreBusy, StoreReadOnly
 from ..ports import Clock
 from ..reprs import ShortRepr, show
-from ..validate import check_items, check_name, check_optional_time, check_path, check_time
-from ..zones import local_zone
+from ..timeparse import zone_name
+from ..validate import check_items, check_name, check_optional_name, check_optional_time, check_path, check_time
+from ..zones import check_zone
 
 TOKEN_PREFIX = "ecp_"  # noqa: S105  # not a secret
 """How every token begins, so that scanners for secrets recognize one."""
@@ -55,7 +56,10 @@ ALL_RIGHTS = frozenset(Right)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Grant(ShortRepr):
-    """What a token allows. ``scopes`` are the names of scopes, or ``"*"`` for every scope."""
+    """What a token allows. ``scopes`` are the names of scopes, or ``"*"`` for every scope.
+
+    ``zone`` is where its user is, a name of the tz database; None for the zone of the server.
+    """
 
     name: str
     sha256: str
@@ -63,6 +67,7 @@ class Grant(ShortRepr):
     rights: tuple[Right, ...]
     created_at: datetime
     expires_at: datetime | None = None
+    zone: str | None = None
 
     @property
     def has_all_scopes(self) -> bool:
@@ -93,16 +98,21 @@ class Grant(ShortRepr):
             "rights": [right.value for right in self.rights],
             "created_at": self.created_at.isoformat(),
             "expires_at": None if self.expires_at is None else self.expires_at.isoformat(),
+            "zone": self.zone,
         }
 
 
 class Tokens:
-    """The tokens of one memory file. A change of the token file counts from the next call on, in every process."""
+    """The tokens of one memory file. A change of the token file counts from the next call on, in every process.
 
-    def __init__(self, db: str | Path, *, clock: Clock = utc_now) -> None:
+    A time without an offset is local time of ``zone``, by default the zone of this machine.
+    """
+
+    def __init__(self, db: str | Path, *, clock: Clock = utc_now, zone: str | tzinfo | None = None) -> None:
         path = check_path("db", db)
         self.path = path.with_name(path.name + FILE_SUFFIX)
         self._clock = clock
+        self._zone = check_zone(zone)
         self._lock = Lock()
         self._stamp: tuple[int, int, int] | None = None
         self._grants: dict[str, Grant] = {}
@@ -135,18 +145,21 @@ class Tokens:
         scopes: Iterable[str] | str,
         rights: Iterable[Right | str] = (Right.READ, Right.WRITE),
         expires_at: str | datetime | None = None,
+        zone: str | None = None,
     ) -> str:
         """Make a token and return it; it cannot be shown again. ``scopes`` are names, or ``"*"`` for every scope.
 
-        Raises ``InvalidInput`` for a name that another token has, for a scope, right or time that cannot be used, and
-        if the token file cannot be read.
+        ``zone`` is where the user of the token is, a name of the tz database; None for the zone of the server. Raises
+        ``InvalidInput`` for a name that another token has, for a scope, right, time or zone that cannot be used, and if
+        the token file cannot be read.
         """
         name, now = check_name("name", name), self._clock()
-        expiry = check_optional_time("expires_at", expires_at, local_zone())
+        expiry = check_optional_time("expires_at", expires_at, self._zone)
         if expiry is not None and expiry <= now:
             raise InvalidInput(f"expires_at is {show(expires_at)}, which is past; give a later time")
         token = TOKEN_PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
-        grant = Grant(name, _digest(token), _check_scopes(scopes), _check_rights(rights), now, expiry)
+        place = None if zone is None else zone_name(check_zone(zone))
+        grant = Grant(name, _digest(token), _check_scopes(scopes), _check_rights(rights), now, expiry, place)
         with self._exclusive():
             grants = self._load()
             if any(one.name == name for one in grants.values()):
@@ -267,4 +280,5 @@ def _parse_grant(entry: dict[str, Any]) -> Grant:
         _check_rights(entry["rights"]),
         check_time("created_at", entry["created_at"]),
         check_optional_time("expires_at", entry["expires_at"]),
+        check_optional_name("zone", entry.get("zone")),
     )
