@@ -32,6 +32,7 @@ BODIES: dict[str, Any] = {
     "undo": {},
     "insights": {},
     "facts.updates": {},
+    "facts.accept": {"old": "IDS[0]", "new": "IDS[1]"},
     "facts.reject": {"old": "IDS[0]", "new": "IDS[1]"},
     "entities.merge": {"name": "Ana", "other": "Bo Costa"},
     "entities.split": {"name": "Ana", "other": "Bo Costa"},
@@ -98,7 +99,7 @@ def fits(document: dict[str, Any], schema: dict[str, Any], value: Any) -> bool:
 def test_answer_has_the_form_that_is_documented(
     server: Server, scope: str, token: str, remembered: list[str], operation: Operation
 ) -> None:
-    if operation.name in {"undo", "facts.reject", "facts.updates", "maintenance.batches", "insights"}:
+    if operation.name in {"undo", "facts.accept", "facts.reject", "facts.updates", "maintenance.batches", "insights"}:
         consolidate(server, token, scope)
     text = json.dumps(BODIES[operation.name])
     for number, id_ in enumerate(remembered):
