@@ -22,6 +22,7 @@ from .prompts import quoting
 from .recollection import Recollection, render_context
 from .repeats import last_memory
 from .reprs import ShortRepr, show
+from .text_format import describe_now
 from .told_texts import remember_told
 from .tool_definitions import FunctionTool, JsonSchema
 from .tool_replies import QUOTED, QuotedMemory, count_memories, list_ids, quote, quote_fitting
@@ -255,8 +256,9 @@ class ToolSet:
             explain=False,
             log_access=self._log_access,
         )
+        today = f"Today is {describe_now(found.query.now)}."
         if not found.hits:
-            return f"Nothing found: {_reason(found.notices, 'no memory belongs to this question')}."
+            return f"Nothing found: {_reason(found.notices, 'no memory belongs to this question')}. {today}"
         hits = found.hits[:UNRELATED_HITS] if found.evidence is Evidence.NONE else found.hits
         if found.evidence is Evidence.NONE:
             head = "Nothing found that answers this (evidence: none). The nearest memories, which may be unrelated."
@@ -264,7 +266,7 @@ class ToolSet:
             doubt = " They may not answer the question." if found.evidence is Evidence.WEAK else ""
             head = f"Evidence: {found.evidence.value}.{doubt} {count_memories(len(hits))}, best first."
         memories = [QuotedMemory(hit.node, hit.validity) for hit in hits if not hit.is_exchange]
-        text = quote(head, memories, self._memory.graph(), self._budget)
+        text = quote(f"{head} {today}", memories, self._memory.graph(), self._budget)
         return text + render_context(found, self._budget - estimate_tokens(text))
 
     def _update(

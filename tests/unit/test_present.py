@@ -1,11 +1,15 @@
-"""What was just stored is there as of now, however a caller writes the present, wherever the machine is."""
+"""The present: what was just stored is there as of now, however it is written, and a model is told which day it is."""
 
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
+from ecphora import HashingEmbedder, Memory
+from ecphora.testing import FakeClock
 
 FAR_ZONES = ("Pacific/Kiritimati", "Etc/GMT+12")
 """The zones that are the most hours ahead of UTC and behind it: it is never the same day in both."""
@@ -43,3 +47,14 @@ def test_present_hides_nothing(tmp_path: Path, zone: str) -> None:
         check=True,
     )
     assert run.stdout == ""
+
+
+def test_tool_says_which_day_it_is_where_the_user_is(tmp_path: Path) -> None:
+    clock = FakeClock(datetime(2026, 5, 3, 12, 30, tzinfo=UTC))
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), clock=clock, zone="Pacific/Kiritimati") as memory:
+        tools = memory.tools()
+        tools.call("remember", {"texts": ["I swam."], "happened_at": "2026-05-04"})
+        for arguments in ({}, {"after": "2026-05-05"}):
+            reply = tools.call("recall", {"question": "Did I swim?", **arguments})
+            assert "Today is 2026-05-04 02:30, Monday (Pacific/Kiritimati, UTC+14:00)." in reply
+        assert "I swam." in tools.call("recall", {"question": "Did I swim?", "after": "2026-05-04"})
