@@ -95,16 +95,16 @@ async def measure(embedder: Callable[[], Embedder], episodes: int, folder: Path)
             await memory.recall(f"Who wrote about the trip to Porto on day {number}?")
 
     async def blocking(path: Path) -> None:
-        with Memory(path, embedder=embedder()) as memory:
+        with Memory(path, embedder=embedder(), zone="UTC") as memory:
             memory.remember(wanted)
 
     report("idle", *await lags(asyncio.sleep(1)))
     for name, write in (("one call", one_call), ("many calls", many_calls)):
-        async with AsyncMemory(folder / f"{name}.db", embedder=embedder()) as memory:
+        async with AsyncMemory(folder / f"{name}.db", embedder=embedder(), zone="UTC") as memory:
             await memory.remember(WARM_UP)
             await memory.recall(WARM_UP)
             report(name, *await lags(write(memory)))
-    async with AsyncMemory(folder / "one call.db", embedder=embedder()) as memory:
+    async with AsyncMemory(folder / "one call.db", embedder=embedder(), zone="UTC") as memory:
         await memory.recall(WARM_UP)
         report("recall", *await lags(recalls(memory)))
     report("blocking", *await lags(blocking(folder / "blocking.db")))

@@ -72,11 +72,11 @@ def report_dataset(name: str, data: Path, embedder: CachingEmbedder) -> None:
         questions = [one for one in case.questions if one.has_ranking]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "m.db"
-            with Memory(path, embedder=embedder) as memory:
+            with Memory(path, embedder=embedder, zone="UTC") as memory:
                 memory.remember(case.episodes)
                 before = recall_all(memory, questions)
             bytes_[0] += file_size(path)
-            with Memory(path, embedder=embedder) as memory:
+            with Memory(path, embedder=embedder, zone="UTC") as memory:
                 started = perf_counter()
                 result = memory.consolidate()
                 seconds += perf_counter() - started
@@ -124,7 +124,10 @@ def turns(sets: Sequence[str], data: Path) -> Iterator[Episode]:
 
 def report_long_memory(sets: Sequence[str], data: Path, embedder: CachingEmbedder, turn_count: int) -> None:
     all_turns = list(islice(turns(sets, data), turn_count + 100))
-    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=embedder) as memory:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Memory(Path(folder) / "m.db", embedder=embedder, zone="UTC") as memory,
+    ):
         for part in (all_turns[:turn_count], all_turns[turn_count:]):
             memory.remember(part)
             memory.graph().previous_rows  # noqa: B018  # what every recall needs is not timed

@@ -28,7 +28,7 @@ from ecphora import Memory
 def write_turns(path: Path, writer: int, stop: Any, report: Callable[[int], None]) -> None:
     """Remember turns until ``stop`` is set; report 0 after the first, and at the end how many there were."""
     turns, count = synthetic_turns(1_000), 0
-    with Memory(path) as memory:
+    with Memory(path, zone="UTC") as memory:
         while not stop.is_set():
             turn = turns[count % len(turns)]
             session = f"w{writer}/{turn.session}"
@@ -81,7 +81,7 @@ def main() -> None:
     given = options.parse_args()
     kind = "processes" if given.processes else "threads"
     print(f"{given.turns:,} turns, {given.writers} {kind} beside, {os.cpu_count()} cores, seconds={given.seconds:g}")
-    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db") as memory:
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", zone="UTC") as memory:
         memory.remember(synthetic_turns(given.turns))
         for question in ("Where does Ines live now?", "Which instruments does Wil play?"):
             recollection = memory.recall(question)

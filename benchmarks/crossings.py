@@ -82,7 +82,7 @@ def walks() -> Iterator[tuple[str, Walk]]:
     """The three walks, each after a first call that loads what a process loads once."""
     begin = datetime(2026, 5, 1, tzinfo=UTC)
     hours = count()
-    with TemporaryDirectory() as folder, Memory(Path(folder, "walk.db"), clock=lambda: begin) as memory:
+    with TemporaryDirectory() as folder, Memory(Path(folder, "walk.db"), clock=lambda: begin, zone="UTC") as memory:
 
         def remember() -> None:
             memory.remember(

@@ -45,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, help="the SVG file that is written")
     file: Path = parser.parse_args().file
-    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db") as memory:
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", zone="UTC") as memory:
         memory.remember(episodes())
         before = memory.recall(QUESTION, log_access=False, reading="never")
         result = memory.consolidate()

@@ -45,7 +45,7 @@ def memory_of_case(store: SQLiteStore, embedder: Embedder, case: Case, options: 
     """The memory of a case, a month after the last message and after the day from which the update is valid."""
     times = [turn["at"] for turn in case["told"]] + ([case["since"]] if case.get("since") else [])
     last = max(datetime.fromisoformat(at).replace(tzinfo=UTC) for at in times)
-    memory = Memory(store, scope=case["id"], embedder=embedder, clock=FakeClock(last + MONTH), **options)
+    memory = Memory(store, scope=case["id"], embedder=embedder, clock=FakeClock(last + MONTH), zone="UTC", **options)
     memory.remember([Episode(t["text"], t["id"], t["speaker"], t["session"], t["at"]) for t in case["told"]])
     return memory
 

@@ -143,7 +143,7 @@ def main() -> None:
         for space, case in cases.items():
             asked_at = max((one.asked_at for one in case.questions if one.asked_at is not None), default=None)
             clock = FakeClock() if asked_at is None else FakeClock(asked_at)
-            memories[space] = Memory(store, scope=space, embedder=embedder, clock=clock)
+            memories[space] = Memory(store, scope=space, embedder=embedder, clock=clock, zone="UTC")
             memories[space].remember(case.episodes)
 
         @cache

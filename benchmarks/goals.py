@@ -56,7 +56,10 @@ def recall(memory: Memory, question: str, goal: str | None, limit: int) -> Recol
 
 def ask(space: dict[str, Any], other: dict[str, Any], strategy: Fused) -> Iterator[CaseResult]:
     """Ask the questions of one memory in each way; ``other`` is the memory whose goals fit nothing here."""
-    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory.db", strategy=strategy) as memory:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Memory(Path(folder) / "memory.db", strategy=strategy, zone="UTC") as memory,
+    ):
         memory.remember([Episode(text, id=id_) for id_, text in space["memories"].items()])
         for place, case in enumerate(space["cases"]):
             question, goal = case["question"], case["goal"]
@@ -99,7 +102,9 @@ def measure_cost(name: str, count: int, weight: float) -> None:
         clock = FakeClock()
         with (
             tempfile.TemporaryDirectory() as folder,
-            Memory(Path(folder) / "m.db", clock=clock, strategy=replace(Fused(), goal_weight=weight)) as memory,
+            Memory(
+                Path(folder) / "m.db", clock=clock, strategy=replace(Fused(), goal_weight=weight), zone="UTC"
+            ) as memory,
         ):
             memory.remember(case.episodes)
             for place, question in enumerate(one for one in case.questions if one.has_ranking):

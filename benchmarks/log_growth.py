@@ -30,7 +30,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 def grow(path: Path, memories: int, recalls: int, *, keeps_all: bool) -> None:
     rng = random.Random(7)  # noqa: S311  # not for secrets
     weights = list(accumulate(1 / rank for rank in range(1, memories + 1)))
-    with Memory(path, embedder=HashingEmbedder(16)) as memory:
+    with Memory(path, embedder=HashingEmbedder(16), zone="UTC") as memory:
         ids = memory.remember([f"Note {number} of a small memory." for number in range(memories)]).ids
     report(path, 0, [0.0])
     store, seconds = SQLiteStore(path), list[float]()

@@ -72,7 +72,7 @@ def episode(memory: dict[str, Any]) -> Episode:
 
 def ask(space: dict[str, Any]) -> Iterator[CaseResult]:
     """Ask the questions of one memory in each way."""
-    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory.db") as memory:
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory.db", zone="UTC") as memory:
         memory.remember([episode(one) for one in space["memories"]])
         for case in space["cases"]:
             query = MediaQuery(embed_medium(case["shown"], case["question"]), MODEL)

@@ -184,7 +184,7 @@ def first_texts(
 ) -> list[str]:
     """The text of the first hit for each question about a change."""
     texts = [others[0], old, *others[1:3], new, *others[3:]]
-    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db") as memory:
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", zone="UTC") as memory:
         for month, text in enumerate(texts, 1):
             memory.remember(text, happened_at=f"2026-{month:02}-01")
         if consolidate:

@@ -107,7 +107,7 @@ def main() -> None:
     units, rows = [], []
     with (
         tempfile.TemporaryDirectory() as folder,
-        Memory(arguments.db or Path(folder) / "cpu.db", embedder=embedder, reader=reader) as memory,
+        Memory(arguments.db or Path(folder) / "cpu.db", embedder=embedder, reader=reader, zone="UTC") as memory,
     ):
         memory.remember(turns)
         for question in questions:

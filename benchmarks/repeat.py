@@ -64,7 +64,7 @@ def recall_result(found: Recollection) -> RecallResult:
 def run_rounds(path: Path, questions: Sequence[str], milliseconds: float | None) -> list[Round]:
     """Ask all questions in each of ``ORDERS``."""
     rounds: list[Round] = []
-    with Memory(path, clock=FakeClock()) as memory:
+    with Memory(path, clock=FakeClock(), zone="UTC") as memory:
         for order in ORDERS:
             results: dict[str, RecallResult] = {}
             times: list[float] = []
@@ -125,7 +125,7 @@ def main() -> None:
     first: Mapping[str, RecallResult] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "repeat.db"
-        with Memory(path, clock=FakeClock()) as memory:
+        with Memory(path, clock=FakeClock(), zone="UTC") as memory:
             for case in cases:
                 memory.remember(replace(one, id=f"{case.space}-{one.id}") for one in case.episodes)
         for condition, count in BUSY_PROCESSES.items():

@@ -55,7 +55,7 @@ def store(path: Path, turns: int) -> None:
     """Write a file with so many turns."""
     embedder = SumEmbedder(E5Embedder())
     embedder.english_embedder = SumEmbedder(MiniLMEmbedder(adapts_questions=True))
-    with Memory(path, embedder=embedder, reader=None) as memory:
+    with Memory(path, embedder=embedder, reader=None, zone="UTC") as memory:
         memory.remember(synthetic_turns(turns))
 
 
@@ -84,7 +84,7 @@ def measure(path: Path, turns: int, reading: str) -> None:
     def write(target: Memory, number: int) -> None:
         target.remember(f"Number {number} is about the garden behind the lock.", speaker="Wil", session="n")
 
-    opened_ms = cpu(lambda: memories.append(Memory(path)))
+    opened_ms = cpu(lambda: memories.append(Memory(path, zone="UTC")))
     (memory,) = memories
     loaded_ms = cpu(lambda: len(memory))
     opened_bytes = resident() - before
@@ -93,7 +93,7 @@ def measure(path: Path, turns: int, reading: str) -> None:
     for question in questions[:WARM_UP]:
         recall(question)
     plain, own, foreign = [], [], []
-    with Memory(path) as other:
+    with Memory(path, zone="UTC") as other:
         write(other, -1)
         write(memory, -1)
         for number, question in enumerate(questions[WARM_UP:]):
@@ -113,7 +113,7 @@ def measure(path: Path, turns: int, reading: str) -> None:
 
 def measure_apart(path: Path, turns: int, reading: str) -> None:
     """Load the models, and print the figures of a file."""
-    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "warm.db") as memory:
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "warm.db", zone="UTC") as memory:
         memory.remember("Rosa feeds the cat at nine.")
         memory.recall("When is the cat fed?", reading=reading)
     measure(path, turns, reading)

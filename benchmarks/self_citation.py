@@ -49,7 +49,7 @@ def measure(case: Case, answers: Mapping[tuple[str, str], str], way: str) -> Ite
     responses = {wrong_response(question, answers[case.space, question.id]) for question in unanswerable}
     with tempfile.TemporaryDirectory() as folder:
         clock = FakeClock()
-        with Memory(Path(folder, "m.db"), clock=clock) as memory:
+        with Memory(Path(folder, "m.db"), clock=clock, zone="UTC") as memory:
             memory.remember(case.episodes)
             for question in unanswerable if way != "nothing" else ():
                 found = ask(memory, clock, question)

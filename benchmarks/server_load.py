@@ -112,7 +112,7 @@ def main() -> None:
     print(f"{len(turns)} synthetic turns; {machine}, Python {platform.python_version()}; {arguments.threads} threads")
     with tempfile.TemporaryDirectory() as folder:
         db = arguments.db or Path(folder) / "load.db"
-        with Memory(db, embedder=PACKAGED_EMBEDDERS[arguments.embedder]()) as memory:
+        with Memory(db, embedder=PACKAGED_EMBEDDERS[arguments.embedder](), zone="UTC") as memory:
             memory.remember(turns)
         tokens = Tokens(db)
         if any(grant.name == "load" for grant in tokens.grants()):

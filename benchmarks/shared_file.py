@@ -74,7 +74,7 @@ async def write_by_mcp(client: Client, writer: Writer, deadline: float) -> None:
 def write_by_python(db: Path, writer: Writer, deadline: float) -> None:
     """Store and recall in this process."""
     try:
-        with Memory(db, embedder=HashingEmbedder(DIM)) as memory:
+        with Memory(db, embedder=HashingEmbedder(DIM), zone="UTC") as memory:
             while time.monotonic() < deadline:
                 text = writer.next_text()
                 writer.check(memory.remember(text, speaker=writer.name).id, is_error=False)
@@ -101,7 +101,7 @@ async def share_file(db: Path, seconds: float) -> list[Writer]:
 
 def find_missing(db: Path, writers: list[Writer]) -> list[str]:
     """The texts that were acknowledged and are not in the file."""
-    with Memory(db, embedder=HashingEmbedder(DIM)) as memory:
+    with Memory(db, embedder=HashingEmbedder(DIM), zone="UTC") as memory:
         stored = {node.text for node in memory.find(limit=2**31)}
     return [text for writer in writers for text in writer.texts if text not in stored]
 

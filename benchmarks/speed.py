@@ -122,7 +122,7 @@ def main() -> None:
 
 def time_remember(path: Path, embedder: TimedEmbedder, episodes: list[Episode]) -> None:
     embedder.seconds = 0.0
-    with Memory(path, embedder=embedder) as memory:
+    with Memory(path, embedder=embedder, zone="UTC") as memory:
         start = perf_counter()
         memory.remember(episodes)
         seconds = perf_counter() - start
@@ -132,14 +132,14 @@ def time_remember(path: Path, embedder: TimedEmbedder, episodes: list[Episode]) 
 
 def time_open(path: Path, questions: list[str]) -> None:
     start = perf_counter()
-    with Memory(path) as memory:  # does not load the embedder
+    with Memory(path, zone="UTC") as memory:  # does not load the embedder
         open_s = perf_counter() - start
         memory.recall(questions[0])
         print(f"open                        {open_s:7.3f} s; with the first answer {perf_counter() - start:.3f} s")
 
 
 def time_recall(path: Path, embedder: TimedEmbedder, questions: list[str]) -> None:
-    with Memory(path, embedder=embedder) as memory:
+    with Memory(path, embedder=embedder, zone="UTC") as memory:
         memory.recall(questions[0])
         recalls, recalls_without_embedding, writes, recalls_after_write = [], [], [], []
         embeddings, text_count = [], 0

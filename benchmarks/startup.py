@@ -17,7 +17,7 @@ from statistics import median
 
 from ecphora import Memory
 
-OPEN = "from ecphora import Memory; memory = Memory('memory.db')"
+OPEN = "from ecphora import Memory; memory = Memory('memory.db', zone='UTC')"
 RECALL = (
     "from ecphora.cli.main import main; main(['recall', '--db', 'memory.db', "
     "'--no-log-access', 'Where does Ana live?'])"
@@ -47,7 +47,7 @@ def main() -> None:
     runs = parser.parse_args().runs
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled
     with tempfile.TemporaryDirectory() as folder:
-        with Memory(Path(folder) / "memory.db") as memory:
+        with Memory(Path(folder) / "memory.db", zone="UTC") as memory:
             memory.remember(["Ana moved to Porto in May.", "Ana likes cats.", "The ferry leaves at nine."])
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in CASES}
         for code in CASES.values():

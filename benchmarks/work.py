@@ -121,7 +121,7 @@ class Counter:
 
     def open(self, path: Path) -> Memory:
         """Open a memory with the counting embedder and scorer, at a fixed time."""
-        return Memory(path, embedder=self._embedder, update_scorer=self._scorer, clock=lambda: NOW)
+        return Memory(path, embedder=self._embedder, update_scorer=self._scorer, clock=lambda: NOW, zone="UTC")
 
     def count(self, operation: Callable[[], object]) -> Work:
         """Run an operation and return its work."""
