@@ -96,11 +96,13 @@ export interface ConsolidateRequest {
  * The result of a consolidation run.
  *
  * `undo_batch` is what the run wrote, undone by its id; None if it wrote nothing: nothing was new, it was a dry run,
- * or `is_regression`. `counts` maps names to how much was written or, in a dry run, would be. `pending_count` is
- * the number of new memories still to be consolidated. `probe_count` past queries were replayed; `recall_before`
- * and `recall_after` are the fractions of the used memories that they recalled. `is_regression` says that the run
- * would have cost recall and was rolled back. `usage` is what the language model consumed. `estimate` is what it
- * would consume, after a dry run with a language model alone.
+ * or the run was rolled back. `counts` maps names to how much was written or, in a dry run, would be.
+ * `pending_count` is the number of new memories still to be consolidated. `probe_count` past queries were
+ * replayed; `recall_before` and `recall_after` are the fractions of the used memories that they recalled.
+ * `is_regression` says that the run would have cost recall and was rolled back. If another process wrote an undo
+ * batch meanwhile, the steps before the one that would have cost recall stay: they are in `undo_batch`. `usage` is
+ * what the language model consumed. `estimate` is what it would consume, after a dry run with a language model
+ * alone.
  */
 export interface ConsolidationResult {
   undo_batch: UndoBatch | null;

@@ -45,11 +45,13 @@ class ConsolidationResult(ShortRepr):
     """The result of a consolidation run.
 
     ``undo_batch`` is what the run wrote, undone by its id; None if it wrote nothing: nothing was new, it was a dry run,
-    or ``is_regression``. ``counts`` maps names to how much was written or, in a dry run, would be. ``pending_count`` is
-    the number of new memories still to be consolidated. ``probe_count`` past queries were replayed; ``recall_before``
-    and ``recall_after`` are the fractions of the used memories that they recalled. ``is_regression`` says that the run
-    would have cost recall and was rolled back. ``usage`` is what the language model consumed. ``estimate`` is what it
-    would consume, after a dry run with a language model alone.
+    or the run was rolled back. ``counts`` maps names to how much was written or, in a dry run, would be.
+    ``pending_count`` is the number of new memories still to be consolidated. ``probe_count`` past queries were
+    replayed; ``recall_before`` and ``recall_after`` are the fractions of the used memories that they recalled.
+    ``is_regression`` says that the run would have cost recall and was rolled back. If another process wrote an undo
+    batch meanwhile, the steps before the one that would have cost recall stay: they are in ``undo_batch``. ``usage`` is
+    what the language model consumed. ``estimate`` is what it would consume, after a dry run with a language model
+    alone.
     """
 
     undo_batch: UndoBatch | None = None
@@ -192,8 +194,7 @@ def run(
             graph = writer.graph()
         if limits.is_exhausted(LLMUsage() if llm_client is None else llm_client.usage):
             break
-    if is_regression and is_committed:
-        writer.commit(lambda _graph: WriteBatch(undoes=id_))
+    if is_regression and is_committed and _try_undo(writer, id_):
         is_committed, counts, graph = False, {}, writer.graph()
     return ConsolidationResult(
         undo_batch=UndoBatch(id_, now, counts) if is_committed else None,
@@ -216,6 +217,18 @@ def _try_commit_step(writer: ScopeWriter, batch: WriteBatch, limits: RunLimits) 
         if limits.seconds is None:
             raise
         return False
+
+
+def _try_undo(writer: ScopeWriter, id_: str) -> bool:
+    """Undo a batch if it is the latest; False if it stays, because another process has written one since."""
+    left: list[str] = []
+
+    def build(graph: Graph) -> WriteBatch:
+        left[:] = [batch.id for batch in writer.store.undo_batches(writer.scope)]
+        return WriteBatch(undoes=id_, expected_revision=graph.revision) if left[-1:] == [id_] else WriteBatch()
+
+    writer.commit(build)
+    return id_ not in left[:-1]
 
 
 # ---- probes

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,9 +16,10 @@ from ecphora.consolidation_run import LIMITED_STEP_SIZE
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, LLMUnavailable
 from ecphora.graph import Graph
-from ecphora.model import Kind, Query
+from ecphora.model import Edge, Kind, Link, Query, UndoBatch, WriteBatch
 from ecphora.ports import Activation, Prompt
 from ecphora.stages.retrieval.validity import supersessions
+from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.fused import Fused
 from ecphora.testing import ConstantScorer, FakeClock, ScriptedLLM
 
@@ -235,6 +237,28 @@ def test_consolidation_that_lowers_recall_is_rejected(tmp_path: Path) -> None:
         )
         assert not memory.graph().of_kind(Kind.CLAIM).any()
         assert memory.maintenance.batches() == []
+
+
+@pytest.mark.medium
+def test_rejected_consolidation_stays_under_the_batch_of_another_process(tmp_path: Path) -> None:
+    notes = [Episode(f"Note {n} of the log.", f"n{n}", happened_at="2025-01-05") for n in range(LIMITED_STEP_SIZE)]
+    store = SQLiteStore(tmp_path / "m.db")
+    with (
+        closing(SQLiteStore(tmp_path / "m.db")) as other,
+        Memory(store, embedder=HashingEmbedder(64), update_scorer=None, strategy=FailsWithClaims()) as memory,
+    ):
+        memory.remember([*notes, *MOVES])
+        memory.feedback(memory.recall("Where does Ana live?"), ["new"])
+        batch = WriteBatch(edges=(Edge("n0", "n1", Link.ASSOCIATION),), undo_batch=UndoBatch("import", NOW))
+
+        def write_batch(_done: int, _total: int) -> None:
+            other.commit("default", batch)
+
+        found = memory.consolidate(seconds=100, progress=write_batch)
+        assert (found.is_regression, found.counts["memories"]) == (True, LIMITED_STEP_SIZE)
+        assert found.undo_batch is not None
+        assert [known.id for known in memory.maintenance.batches()] == [found.undo_batch.id, "import"]
+        assert [memory.undo().id, memory.undo(found.undo_batch.id).id] == ["import", found.undo_batch.id]
 
 
 # ---- with a language model

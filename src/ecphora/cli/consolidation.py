@@ -67,10 +67,13 @@ def consolidate(
         context.write_json(result.to_dict())
         return
     if result.is_regression:
+        written = "nothing" if result.undo_batch is None else "only a part"
         context.print_line(
-            f"nothing was written: the recall of {result.probe_count:,} past questions would fall "
+            f"{written} was written: the recall of {result.probe_count:,} past questions would fall "
             f"from {result.recall_before:.1%} to {result.recall_after:.1%}"
         )
+        if result.undo_batch is not None:
+            context.note(f"another process wrote a batch since: undo that first, then {result.undo_batch.id}")
         return
     if not result.counts and result.pending_count:
         context.print_line(
