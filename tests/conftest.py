@@ -42,6 +42,7 @@ os.environ["XDG_CONFIG_HOME"] = os.path.join(tempfile.gettempdir(), "ecphora-tes
 
 FORMAT_5 = """
 DROP TABLE graph_snapshot;
+DROP TABLE log_mark;
 DROP TRIGGER node_deleted;
 DROP TRIGGER node_updated;
 DROP TABLE token_codes;

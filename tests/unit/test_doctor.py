@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -18,6 +19,7 @@ from ecphora.model import Episode
 from ecphora.ports import Embedder
 from ecphora.readers.late_interaction import LateInteractionReader
 from ecphora.stores.repair import read_file_format
+from ecphora.stores.schema import migrate
 from ecphora.testing import NOON
 
 pytestmark = pytest.mark.medium
@@ -271,14 +273,14 @@ def test_other_files_are_unchanged(tmp_path: Path, spoil: Callable[[Path], None]
 @pytest.mark.usefixtures("migrations")
 def test_memory_in_its_write_ahead_log_only_is_recognized(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.db", tmp_path / "copy.db"
-    with Memory(path, embedder=HashingEmbedder(32)) as memory:
-        memory.remember(TEXTS)
-        for suffix in ("", "-wal"):  # as after a killed process: nothing is in the database file yet
+    with closing(apsw.Connection(str(path))) as db:
+        db.pragma("journal_mode", "wal")
+        migrate(db)
+        for suffix in ("", "-wal"):  # as if the process was killed now: nothing is in the database file yet
             Path(f"{copy}{suffix}").write_bytes(Path(f"{path}{suffix}").read_bytes())
     assert copy.read_bytes()[68:72] == bytes(4)
     assert read_file_format(copy) == read_file_format(path)
-    assert (report := examine(copy, fix=True)).is_healthy
-    assert report.text_count >= len(TEXTS)
+    assert examine(copy, fix=True).is_healthy
 
 
 def test_unrelated_write_ahead_log_is_ignored(path: Path) -> None:

@@ -51,6 +51,7 @@ def old_file(tmp_path: Path) -> Path:
             """UPDATE node SET term_hashes = words(term_hashes, term_counts), term_counts = without_zeros(term_counts)
                WHERE term_counts IS NOT NULL;
                DROP TABLE graph_snapshot;
+               DROP TABLE log_mark;
                DROP TRIGGER node_deleted;
                DROP TRIGGER node_updated;
                DROP TABLE token_codes;

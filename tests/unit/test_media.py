@@ -283,7 +283,7 @@ def test_older_file_opens_and_keeps_everything(tmp_path: Path) -> None:
         memory.recall("Where is Ana?")
     with closing(sqlite3.connect(path)) as db:  # as the versions before media have written it
         db.executescript(
-            """DROP TABLE graph_snapshot; DROP TRIGGER node_deleted; DROP TRIGGER node_updated;
+            """DROP TABLE log_mark; DROP TABLE graph_snapshot; DROP TRIGGER node_deleted; DROP TRIGGER node_updated;
                DROP TABLE token_codes; DROP TABLE english_vector; ALTER TABLE scope DROP COLUMN english_embedder;
                ALTER TABLE scope DROP COLUMN english_dim;
                DROP TABLE media_vector; ALTER TABLE node DROP COLUMN media; PRAGMA user_version = 6;"""

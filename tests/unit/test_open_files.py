@@ -124,6 +124,7 @@ def test_replacement_during_a_commit_is_noticed(
     shutil.copy(two_memories, two_memories.with_name("backup.db"))
     moved_path = two_memories.with_name("away.db")
     with closing(SQLiteStore(two_memories)) as store:
+        store.commit("s", sample_batch(sample_node("d")))
 
         def moved(files: OpenFiles = store._open_files) -> str | None:
             first = not moved_path.exists()

@@ -15,6 +15,7 @@ from ..model import Backup
 from ..ports import Progress
 from .open_files import OpenFiles, file_identity
 from .sqlite_errors import translate_errors
+from .write_ahead_log import clear_mark
 
 PAGES_PER_STEP = 1024
 """Pages copied in one step: 4 MB."""
@@ -51,6 +52,8 @@ def copy_database(
     and on the disk. ``progress`` counts pages.
     """
     with translate_errors(target), temporary_file(target) as temporary:
+        if not db.readonly("main"):
+            clear_mark(db)  # no log continues the copy
         db.execute("BEGIN")  # one state: without this, every commit of others would restart the copy
         try:
             state = _read_state(db)

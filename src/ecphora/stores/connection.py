@@ -11,6 +11,7 @@ import apsw
 from ..errors import StoreBusy, StoreError, StoreReadOnly
 from .open_files import OpenFiles, file_identity
 from .schema import check_format, check_migrated, check_schema, migrate
+from .write_ahead_log import begin_log
 
 MAX_OPEN_RETRIES = 10
 """How often a file is opened again because it was replaced while it was opened."""
@@ -66,7 +67,8 @@ def _open_file(path: Path, lock_timeout_ms: int) -> tuple[apsw.Connection, bool]
             check_migrated(db, path)
         else:
             _configure(db, lock_timeout_ms)
-            migrate(db)
+            if migrate(db):
+                begin_log(db)
     except BaseException:
         db.close()
         raise

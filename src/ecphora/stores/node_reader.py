@@ -35,3 +35,12 @@ def split_ids(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
     """Some ids in parts that fit into one query each."""
     for start in range(0, len(ids), IDS_PER_QUERY):
         yield ids[start : start + IDS_PER_QUERY]
+
+
+def read_document_chunks(db: apsw.Connection, scope: int) -> dict[NodeId, list[NodeId]]:
+    """The ids of the chunks of every chunked text of a scope, in their order, by the text's id."""
+    query = "SELECT document, id FROM node WHERE scope = ? AND document IS NOT NULL ORDER BY document, position, seq"
+    found: dict[NodeId, list[NodeId]] = {}
+    for document, chunk in db.execute(query, (scope,)):
+        found.setdefault(str(document), []).append(str(chunk))
+    return found

@@ -64,11 +64,11 @@ def check_migrated(db: apsw.Connection, path: Path) -> None:
         raise StoreReadOnly(f"{path} needs an upgrade, but is not writable; open it once with write access")
 
 
-def migrate(db: apsw.Connection) -> None:
-    """Bring the schema up to date."""
+def migrate(db: apsw.Connection) -> bool:
+    """Bring the schema up to date; whether it was not."""
     migrations = load_migrations()
     if int(db.pragma("user_version")) >= len(migrations):
-        return
+        return False
     _create_functions(db)
     db.execute("BEGIN IMMEDIATE")  # of several processes that open a new file, one migrates it
     try:
@@ -81,6 +81,7 @@ def migrate(db: apsw.Connection) -> None:
         if not db.get_autocommit():
             db.execute("ROLLBACK")
         raise
+    return True
 
 
 def _create_functions(db: apsw.Connection) -> None:

@@ -1,8 +1,10 @@
-"""The row of a scope in the database: find and create it."""
+"""The row of a scope in the database: find, create and list it."""
 
 from dataclasses import dataclass, fields
 
 import apsw
+
+from ..model import ScopeInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +43,13 @@ def create_scope(db: apsw.Connection, name: str) -> ScopeRow:
     """Create a scope."""
     db.execute("INSERT INTO scope (name) VALUES (?)", (name,))
     return ScopeRow(db.last_insert_rowid())
+
+
+def read_scopes(db: apsw.Connection) -> list[ScopeInfo]:
+    """Every scope that holds anything, by name."""
+    query = """SELECT s.name, s.revision, s.embedder, count(DISTINCT coalesce(n.document, n.id)) FROM scope s
+               LEFT JOIN node n ON n.scope = s.key AND n.kind = 'episode' GROUP BY s.key ORDER BY s.name"""
+    return [
+        ScopeInfo(str(name), int(revision or 0), int(episodes or 0), None if embedder is None else str(embedder))
+        for name, revision, embedder, episodes in db.execute(query).fetchall()
+    ]

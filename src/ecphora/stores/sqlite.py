@@ -22,10 +22,17 @@ from .batch_reader import pause_gc, read_changes, unchanged
 from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
 from .connection import open_with_files
 from .rechunk_writer import RechunkedDocument, RechunkWriter
-from .scope_row import create_scope
+from .scope_row import create_scope, read_scopes
 from .scope_row import find_scope as scope_of
 from .sqlite_errors import translate_errors
-from .write_ahead_log import MAX_TRUNCATION_SECONDS, TRUNCATION_POLL_SECONDS, try_truncate
+from .write_ahead_log import (
+    MAX_TRUNCATION_SECONDS,
+    TRUNCATION_POLL_SECONDS,
+    LogKeeper,
+    clear_mark,
+    is_log_missing,
+    try_truncate,
+)
 
 LOCK_TIMEOUT_MS = 20_000
 """Milliseconds to wait for another process's lock."""
@@ -70,6 +77,9 @@ class SQLiteStore(OpenInEachProcess):
         self._is_truncation_owed = False  # whether the write-ahead log may hold a copy of something forgotten
         with self._translate_errors():
             self._db, self.read_only, self._open_files = open_with_files(self._absolute_path, self._lock_timeout_ms)
+            self._log_keeper = None if self.read_only else LogKeeper(self._db)
+            # A handle that waits for no lock is one beside another, which has looked.
+            self.is_log_missing = lock_timeout_ms > 0 and is_log_missing(self._db, self.path)
         if not self.read_only:
             self._make_private()
 
@@ -213,14 +223,8 @@ class SQLiteStore(OpenInEachProcess):
 
     def scopes(self) -> list[ScopeInfo]:
         """Return every scope that holds anything, by name."""
-        query = """SELECT s.name, s.revision, s.embedder, count(DISTINCT coalesce(n.document, n.id)) FROM scope s
-                   LEFT JOIN node n ON n.scope = s.key AND n.kind = 'episode' GROUP BY s.key ORDER BY s.name"""
         with self._lock, self._translate_errors():
-            found = self._open_connection().execute(query).fetchall()
-        return [
-            ScopeInfo(str(name), int(revision or 0), int(episodes or 0), None if embedder is None else str(embedder))
-            for name, revision, embedder, episodes in found
-        ]
+            return read_scopes(self._open_connection())
 
     def undo_batches(self, scope: str, /) -> list[UndoBatch]:
         """Return the undo batches, the one that wrote last at the end."""
@@ -248,15 +252,8 @@ class SQLiteStore(OpenInEachProcess):
 
     def document_chunks(self, scope: str, /) -> Mapping[NodeId, Sequence[NodeId]]:
         """Return the ids of the chunks of every chunked text, in their order, by the text's id."""
-        query = (
-            "SELECT document, id FROM node WHERE scope = ? AND document IS NOT NULL ORDER BY document, position, seq"
-        )
-        found: dict[NodeId, list[NodeId]] = {}
         with self._transaction("DEFERRED") as db:
-            target = scope_of(db, scope)
-            for document, chunk in db.execute(query, (target.key,)) if target else ():
-                found.setdefault(str(document), []).append(str(chunk))
-        return found
+            return node_reader.read_document_chunks(db, target.key) if (target := scope_of(db, scope)) else {}
 
     def rechunk(self, scope: str, documents: Sequence[RechunkedDocument], /) -> None:
         """Replace the chunks of some texts, all or none.
@@ -327,6 +324,8 @@ class SQLiteStore(OpenInEachProcess):
         with self._translate_errors(), self._lock_and_begin(mode, durable=durable) as db:
             writes = mode != "DEFERRED"
             try:
+                if writes:
+                    clear_mark(db)
                 yield db
                 if writes:
                     self._check_not_replaced()
@@ -337,6 +336,9 @@ class SQLiteStore(OpenInEachProcess):
                 raise
             if writes:
                 self._check_not_replaced()  # do not acknowledge a commit to another file
+                if self._log_keeper is not None and self._log_keeper.has_grown():
+                    with suppress(apsw.Error):  # what was committed is safe in any case
+                        self._log_keeper.begin()
 
     # ---- a file that was replaced
 
@@ -382,6 +384,9 @@ class SQLiteStore(OpenInEachProcess):
         db.pragma("synchronous", 2 if durable else 1)
         db.set_busy_timeout(0)
         try:
+            if self._log_keeper is not None and mode != "DEFERRED" and self._log_keeper.is_empty():
+                self._check_not_replaced()
+                self._log_keeper.begin()
             db.execute(f"BEGIN {mode}")
         except apsw.BusyError:
             if is_last_try:

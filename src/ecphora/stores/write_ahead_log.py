@@ -1,4 +1,14 @@
-"""Empties the write-ahead log of a file, so that it keeps no copy of what was deleted."""
+"""The write-ahead log of a file: it is emptied, so that it keeps no copy of what was deleted, and missed if it is lost.
+
+A mark in the file says that a log continues it. It is set and moved into the file when a log begins, and the next
+transaction, the first in the log, clears it. So the file alone has the mark, while the file with its log, or after
+anyone has moved the log into it, has none. https://www.sqlite.org/walformat.html
+"""
+
+import logging
+import os
+from contextlib import suppress
+from pathlib import Path
 
 import apsw
 
@@ -6,6 +16,12 @@ MAX_TRUNCATION_SECONDS = 1.0
 """How long to wait for other connections that read until the log can be emptied."""
 TRUNCATION_POLL_SECONDS = 0.02
 """Seconds between two tries to empty the log."""
+MAX_LOG_PAGES = 1000
+"""Pages of a log after which it is moved into the file; the number that SQLite takes by itself."""
+MISSING_LOG = "was parted from its write-ahead log and lacks what was written last"
+MISSING_LOG_HINT = "put its file with the suffix -wal back beside it before anything is written, or restore a copy"
+
+_log = logging.getLogger("ecphora")
 
 
 def try_truncate(db: apsw.Connection, busy_timeout_ms: int) -> bool:
@@ -21,3 +37,110 @@ def try_truncate(db: apsw.Connection, busy_timeout_ms: int) -> bool:
     finally:
         db.set_busy_timeout(busy_timeout_ms)
     return True
+
+
+class LogKeeper:
+    """Marks each new log of a connection that writes, and moves it into the file when it has grown.
+
+    It replaces the checkpoint that SQLite makes by itself, so that no log continues the file without a mark.
+    """
+
+    __slots__ = ("_db", "_page_count", "_pages_before", "_path")
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+        self._path = db.filename_wal
+        self._page_count = self._pages_before = 0
+        db.set_wal_hook(self._count_pages)
+
+    def _count_pages(self, _db: apsw.Connection, _name: str, page_count: int) -> int:
+        self._page_count = page_count
+        return apsw.SQLITE_OK
+
+    def is_empty(self) -> bool:
+        """Whether there is no log, so that the next commit begins one."""
+        return _is_empty(self._path)
+
+    def has_grown(self) -> bool:
+        """Whether the log has as many pages more as are kept in one."""
+        self._pages_before = min(self._pages_before, self._page_count)
+        return self._page_count - self._pages_before >= MAX_LOG_PAGES
+
+    def begin(self) -> None:
+        """Move the log into the file, as far as no other connection reads in it, and begin a marked one."""
+        begin_log(self._db)
+        self._pages_before = self._page_count
+
+
+def begin_log(db: apsw.Connection) -> None:
+    """Move the log into the file with the mark, and clear the mark in the log; outside of a transaction.
+
+    Raises ``BusyError`` if another connection is writing.
+    """
+    db.execute("UPDATE log_mark SET is_set = 1")
+    try:
+        with suppress(apsw.BusyError):  # another connection is moving the log: then this log has no mark
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    finally:
+        with suppress(apsw.BusyError):  # whoever is writing clears it
+            clear_mark(db)
+
+
+def clear_mark(db: apsw.Connection) -> None:
+    """Clear the mark if it is set: what is written now is in the log."""
+    if has_mark(db):
+        db.execute("UPDATE log_mark SET is_set = 0")
+
+
+def has_mark(db: apsw.Connection) -> bool:
+    """Whether the mark is set in what the connection reads; not if the mark itself is damaged."""
+    try:
+        return bool(db.execute("SELECT is_set FROM log_mark").get)
+    except apsw.CorruptError:
+        return False
+
+
+def is_log_missing(db: apsw.Connection, path: Path) -> bool:
+    """Whether a file that was just opened has a mark and no log, or a log of which SQLite can read nothing; say it."""
+    is_missing = has_mark(db) and (
+        (not db.filename_wal or _is_empty(db.filename_wal)) if db.readonly("main") else _is_mark_alone(db)
+    )
+    if is_missing:
+        _log.warning("%s %s: close it and %s", path, MISSING_LOG, MISSING_LOG_HINT)
+    return is_missing
+
+
+def _is_mark_alone(db: apsw.Connection) -> bool:
+    """Whether the mark is set for longer than the instant in which another connection begins a log.
+
+    In that instant the log has pages, or gets its first one before the lock is free: one of two looks at both sees it.
+    """
+    for _ in range(2):
+        if _page_count(db) > 0:
+            with suppress(apsw.BusyError):  # left by a process that was killed as it began this log
+                clear_mark(db)
+            return False
+        try:
+            db.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            return False
+        try:
+            if not has_mark(db):
+                return False
+        finally:
+            db.execute("ROLLBACK")
+    return True
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return os.stat(path).st_size == 0  # noqa: PTH116  # half the time of Path.stat, at every commit
+    except OSError:
+        return True
+
+
+def _page_count(db: apsw.Connection) -> int:
+    """The pages that SQLite can read in the log, moved into the file or not."""
+    with suppress(apsw.BusyError):
+        return db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)[0]
+    return 1  # another connection is moving them
