@@ -96,7 +96,9 @@ export interface RemoteMemory extends PlainMethods {
   ): Promise<TransferResult>;
 
   /** A copy of the server's whole file. The token needs the right `admin` in every scope. */
-  backup(call?: CallOptions): Promise<{ episodes: number; sha256: string; body: ReadableStream<Uint8Array> }>;
+  backup(
+    call?: CallOptions,
+  ): Promise<{ episodes: number; sha256: string; damage: string[]; body: ReadableStream<Uint8Array> }>;
 }
 
 /** Return a memory behind the server at `url`, such as http://127.0.0.1:8765. Nothing is sent before the first call. */

@@ -8,6 +8,7 @@ const FIRST_POLL_MS = 50;
 const MAX_POLL_MS = 2_000;
 const SHA256_HEADER = "Ecphora-Sha256";
 const EPISODES_HEADER = "Ecphora-Episodes";
+const DAMAGE_HEADER = "Ecphora-Damage";
 // Errors of a connection that was refused: nothing was sent.
 const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ConnectionRefused"]);
 
@@ -273,6 +274,7 @@ export class RemoteMemory extends RemoteView {
     const read = (response, release) => ({
       episodes: Number(response.headers.get(EPISODES_HEADER)),
       sha256: response.headers.get(SHA256_HEADER),
+      damage: JSON.parse(response.headers.get(DAMAGE_HEADER) ?? "[]"),
       body: response.body.pipeThrough(new TransformStream({ flush: release })),
     });
     return this.#connection.request("POST", "/v1/backup", { isStream: true, isLong: true, signal }, read);

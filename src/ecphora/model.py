@@ -447,16 +447,27 @@ class TransferResult(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Backup(ShortRepr):
-    """A verified copy of a store: its path, the episodes of all scopes, its size in bytes and its SHA-256 in hex."""
+    """A verified copy of a store: its path, the episodes of all scopes, its size in bytes and its SHA-256 in hex.
+
+    ``damage`` has a line for each kind of damaged rows in the store, and so in the copy, five at most: ``ecphora
+    doctor`` repairs them.
+    """
 
     path: str
     episodes: int
     size: int
     sha256: str
+    damage: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The copy as JSON values."""
-        return {"path": self.path, "episodes": self.episodes, "size": self.size, "sha256": self.sha256}
+        return {
+            "path": self.path,
+            "episodes": self.episodes,
+            "size": self.size,
+            "sha256": self.sha256,
+            "damage": list(self.damage),
+        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -237,6 +237,24 @@ def test_closed_or_replaced_store_has_no_backup(store: SQLiteStore, target: Path
         store.backup(target)
 
 
+@pytest.mark.medium
+def test_backup_names_damaged_rows(tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "m.db"
+    with Memory(path, embedder=HashingEmbedder(16)) as memory:
+        memory.remember([ecphora.Episode(f"The river {number} is wide.", f"n{number}") for number in range(12)])
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("UPDATE vector SET value = x'003c'")
+        db.execute("UPDATE node SET happened_at = 'soon' WHERE id = 'n1'")
+    with closing(SQLiteStore(path)) as damaged:
+        rows, vectors = damaged.backup(target).damage
+    assert rows == "1 rows cannot be read: scope 'default': node 'n1': happened_at: 'soon' is not a time"
+    assert vectors.startswith("scope 'default': 12 memories have damaged vectors: 'n0', 'n1', 'n2'")
+    assert "'n10'" not in vectors
+    monkeypatch.setenv("ECPHORA_DB", str(path))
+    result = CliRunner().invoke(main, ["backup", str(target), "--overwrite"])
+    assert f"damaged, in the copy too: {rows}; run ecphora doctor" in result.output
+
+
 # ---- the command
 
 
@@ -260,4 +278,10 @@ def test_backup_command_prints_path_counts_and_digest(ecphora_: Callable[..., An
     assert (repeated.exit_code, repeated.stdout) == (1, "")
     assert "--overwrite" in json.loads(repeated.stderr)["error"]["message"]
     output = json.loads(ecphora_("~/copies/b.db", "--overwrite", "--json").stdout)
-    assert output == {"path": str(target), "episodes": 302, "size": target.stat().st_size, "sha256": output["sha256"]}
+    assert output == {
+        "path": str(target),
+        "episodes": 302,
+        "size": target.stat().st_size,
+        "sha256": output["sha256"],
+        "damage": [],
+    }

@@ -304,3 +304,5 @@ def backup(context: CommandContext, *, to: str, overwrite: bool) -> None:
     memories = count_noun(copy_info.episodes, "memory", "memories")
     context.print_line(f"copied {memories}, {copy_info.size:,} bytes, to {copy_info.path}")
     context.print_line(f"sha256 {copy_info.sha256}")
+    for line in copy_info.damage:
+        context.print_line(f"damaged, in the copy too: {line}; run ecphora doctor")

@@ -21,7 +21,7 @@ NDJSON = "application/x-ndjson"
 PART_BYTES = 1 << 16
 """Bytes of an import that are sent together."""
 _FIRST_KEY = re.compile(rb'\s*\{\s*"(\w+)"')
-EPISODES_HEADER, SHA256_HEADER = "Ecphora-Episodes", "Ecphora-Sha256"
+EPISODES_HEADER, SHA256_HEADER, DAMAGE_HEADER = "Ecphora-Episodes", "Ecphora-Sha256", "Ecphora-Damage"
 
 
 def export(connection: ServerConnection, scope: str, out: TextIO, arguments: Mapping[str, Any]) -> TransferResult:
@@ -110,7 +110,8 @@ def _fetch_copy(connection: ServerConnection, temporary: Path, target: Path, pro
                 progress(size, total)
         file.flush()
         os.fsync(file.fileno())
+        damage = tuple(json.loads(response.headers.get(DAMAGE_HEADER, "[]")))
         expected, episodes = response.headers.get(SHA256_HEADER), response.headers.get(EPISODES_HEADER, "")
     if digest.hexdigest() != expected or not episodes.isdecimal():
         raise ServerError(f"the copy from {connection.url} does not arrive as it was sent; nothing was kept: try again")
-    return Backup(str(target), int(episodes), size, digest.hexdigest())
+    return Backup(str(target), int(episodes), size, digest.hexdigest(), damage)

@@ -1,6 +1,7 @@
 """The routes of the operations: one POST for each method."""
 
 import inspect
+import json
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from datetime import tzinfo
@@ -34,7 +35,7 @@ from .tokens import Grant, Right
 
 EVENT_NAMES = {"CandidatesFound": "candidates", "HitsRanked": "hits", "RecallEnd": "end"}
 """The names of the events of a streamed recall."""
-BACKUP_HEADERS = {"episodes": "Ecphora-Episodes", "sha256": "Ecphora-Sha256"}
+BACKUP_HEADERS = {"episodes": "Ecphora-Episodes", "sha256": "Ecphora-Sha256", "damage": "Ecphora-Damage"}
 """The headers of a backup, for what the method returns of the copy."""
 IMPORT_FLAGS = {
     "restore": "Also import what was forgotten here.",
@@ -344,6 +345,10 @@ def _add_backup(app: FastAPI, service: Service) -> None:
     header_docs = {
         BACKUP_HEADERS["episodes"]: {"description": "Episodes of all scopes.", "schema": {"type": "integer"}},
         BACKUP_HEADERS["sha256"]: {"description": "SHA-256 of the copy, in hex.", "schema": {"type": "string"}},
+        BACKUP_HEADERS["damage"]: {
+            "description": "What is damaged in the rows of the file: a list of texts in JSON.",
+            "schema": {"type": "string"},
+        },
     }
     app.add_api_route(
         operation.path,
@@ -362,7 +367,8 @@ def _send_backup(service: Service, response: Response, write: WritePart) -> None
     with TemporaryDirectory(prefix=".ecphora-backup-", dir=service.db.parent) as folder:
         with closing(SQLiteStore(service.db)) as store:
             made = store.backup(str(Path(folder, service.db.name)))
-        response.headers.update({header: str(getattr(made, name)) for name, header in BACKUP_HEADERS.items()})
+        values = {**made.to_dict(), "damage": json.dumps(made.damage)}
+        response.headers.update({header: str(values[name]) for name, header in BACKUP_HEADERS.items()})
         response.headers["Content-Length"] = str(made.size)
         with Path(made.path).open("rb") as file:
             while part := file.read(PART_BYTES):

@@ -13,6 +13,7 @@ from ..cancellation import check_cancellation, current_cancellation
 from ..errors import InvalidInput, StoreDamaged
 from ..model import Backup
 from ..ports import Progress
+from .damage import summarize_damage
 from .open_files import OpenFiles, file_identity
 from .sqlite_errors import translate_errors
 from .write_ahead_log import clear_mark
@@ -60,14 +61,14 @@ def copy_database(
             _copy_pages(db, source, temporary, progress)
         finally:
             db.execute("ROLLBACK")
-        _verify(temporary, source, state)
+        damage = _verify(temporary, source, state)
         with temporary.open("r+b") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             os.fsync(file.fileno())
             size = file.tell()
         with current_cancellation().commit():
             move_into_place(temporary, target, overwrite=overwrite)
-    return Backup(str(target), sum(int(str(scope[2])) for scope in state[2]), size, digest)
+    return Backup(str(target), sum(int(str(scope[2])) for scope in state[2]), size, digest, damage)
 
 
 @contextmanager
@@ -105,8 +106,8 @@ def _copy_pages(db: apsw.Connection, source: Path, target: Path, progress: Progr
             raise _damage_error(source, error) from error
 
 
-def _verify(path: Path, source: Path, state: FileState) -> None:
-    """Raise ``StoreDamaged`` unless a copy is sound and in the state that was copy."""
+def _verify(path: Path, source: Path, state: FileState) -> tuple[str, ...]:
+    """What is damaged in the rows of a copy; raises ``StoreDamaged`` unless its pages are sound and as in the file."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
         with closing(apsw.Connection(f"{path.absolute().as_uri()}?mode=ro&immutable=1", flags=flags)) as copy:
@@ -115,6 +116,7 @@ def _verify(path: Path, source: Path, state: FileState) -> None:
                 raise _damage_error(source, problem)
             if _read_state(copy) != state:
                 raise _damage_error(source, "the copy differs from the file")
+            return summarize_damage(copy)
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise _damage_error(source, error) from error
 

@@ -4,16 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import SEEK_CUR, BytesIO
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import apsw
 
 from ..errors import StoreDamaged, StoreReadOnly
-from ..model import ENTITY_LINKS, UNEMBEDDED_KINDS, Node, NodeId, TextAnalysis
-from . import row_mapping
-from .batch_reader import parse_media_vectors
+from ..model import ENTITY_LINKS, Node, NodeId, TextAnalysis
+from . import damage, row_mapping
+from .damage import UNEMBEDDED_KINDS_SQL
 from .schema import APPLICATION_ID, load_migrations
 from .sqlite import SQLiteStore
 
@@ -32,10 +31,7 @@ _VERSION_OFFSET, _APPLICATION_ID_OFFSET = 60, 68
 """Offsets in the database header, https://www.sqlite.org/fileformat2.html."""
 _WAL_HEADER_SIZE, _FRAME_HEADER_SIZE = 32, 24
 _FIRST_PAGE, _NO_COMMIT = (1).to_bytes(4, "big"), bytes(4)
-_UNEMBEDDED_KINDS_SQL = ", ".join(f"'{kind.value}'" for kind in sorted(UNEMBEDDED_KINDS))
 _ENTITY_LINKS_SQL = ", ".join(f"'{link.value}'" for link in sorted(ENTITY_LINKS))
-VECTORS_PER_READ = 4096
-"""Vectors checked at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +101,7 @@ class RepairStore(SQLiteStore):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with self._lock, self._translate_errors():
-            self._open_connection().create_scalar_function("is_time", _is_time, 1)
+            self._open_connection().create_scalar_function("is_time", damage.is_time, 1)
 
     def _make_private(self) -> None:
         """Nothing is changed before it is reported."""
@@ -164,20 +160,8 @@ class RepairStore(SQLiteStore):
 
     def find_unreadable_rows(self) -> list[str]:
         """Describe the rows that prevent a memory from opening: nodes, and times that belong to nodes."""
-        columns = ", ".join(f"n.{name}" for name in row_mapping.NODE_COLUMNS)
-        found: list[str] = []
         with self._transaction("DEFERRED") as db:
-            nodes = f"SELECT s.name, {columns} FROM node n JOIN scope s ON s.key = n.scope ORDER BY n.scope, n.seq"  # noqa: S608
-            for scope, *row in db.execute(nodes):
-                try:
-                    row_mapping.row_to_node(row)
-                except ValueError as error:
-                    found.append(f"scope {scope!r}: {error}")
-            for label, query in _UNREADABLE_TIMES.items():
-                for scope, id_, *stored in db.execute(query):
-                    wrong = next(value for value in stored if not _is_time(value))
-                    found.append(f"scope {scope!r}: {label} {id_!r}: {wrong!r} is not a time")
-        return found
+            return damage.find_unreadable_rows(db)
 
     def repair_times(self) -> None:
         """Replace each unreadable time with the nearest known one: the row's other time, or its neighbor's.
@@ -216,7 +200,7 @@ class RepairStore(SQLiteStore):
     def ids_without_vector(self, scope: str) -> list[NodeId]:
         """Return the nodes that should have a vector of the scope's model and have none."""
         query = f"""SELECT n.id FROM scope s JOIN node n ON n.scope = s.key
-                    WHERE s.name = ? AND n.kind NOT IN ({_UNEMBEDDED_KINDS_SQL}) AND NOT EXISTS
+                    WHERE s.name = ? AND n.kind NOT IN ({UNEMBEDDED_KINDS_SQL}) AND NOT EXISTS
                       (SELECT 1 FROM vector v WHERE v.scope = s.key AND v.model = s.embedder AND v.node = n.seq)
                     ORDER BY n.seq"""  # noqa: S608
         with self._transaction("DEFERRED") as db:
@@ -224,16 +208,13 @@ class RepairStore(SQLiteStore):
 
     def ids_with_damaged_vector(self, scope: str) -> list[NodeId]:
         """Return the nodes whose vector of the scope's model has the wrong size or another length than 1."""
-        query = f"""SELECT n.id, s.dim, v.value FROM scope s JOIN node n ON n.scope = s.key
-                    JOIN vector v ON v.scope = s.key AND v.model = s.embedder AND v.node = n.seq
-                    WHERE s.name = ? AND n.kind NOT IN ({_UNEMBEDDED_KINDS_SQL}) ORDER BY n.seq"""  # noqa: S608
-        return self._ids_of_damaged(query, scope)
+        with self._transaction("DEFERRED") as db:
+            return damage.ids_with_damaged_vector(db, scope)
 
     def ids_with_damaged_english_vector(self, scope: str) -> list[NodeId]:
         """Return the nodes whose English vector has the wrong size or another length than 1."""
-        query = """SELECT n.id, s.english_dim, v.value FROM scope s JOIN node n ON n.scope = s.key
-                   JOIN english_vector v ON v.scope = s.key AND v.node = n.seq WHERE s.name = ? ORDER BY n.seq"""
-        return self._ids_of_damaged(query, scope)
+        with self._transaction("DEFERRED") as db:
+            return damage.ids_with_damaged_english_vector(db, scope)
 
     def delete_english_vectors(self, scope: str, ids: Iterable[NodeId]) -> None:
         """Delete the English vectors of some nodes."""
@@ -259,15 +240,6 @@ class RepairStore(SQLiteStore):
         with self._transaction("IMMEDIATE") as db:
             db.executemany(query, ((scope, id_) for id_ in ids))
 
-    def _ids_of_damaged(self, query: str, scope: str) -> list[NodeId]:
-        found: list[NodeId] = []
-        with self._transaction("DEFERRED") as db:
-            stored = db.execute(query, (scope,))
-            while rows := list(islice(stored, VECTORS_PER_READ)):
-                _, sound = row_mapping.blobs_to_vectors([value for _, _, value in rows], int(rows[0][1]))
-                found += [str(id_) for (id_, _, _), is_sound in zip(rows, sound, strict=True) if not is_sound]
-        return found
-
     def count_superfluous_vectors(self) -> int:
         """Count the vectors of nodes that should have none."""
         with self._transaction("DEFERRED") as db:
@@ -282,12 +254,12 @@ class RepairStore(SQLiteStore):
     def ids_with_damaged_media_vector(self, scope: str) -> list[NodeId]:
         """Return the nodes of which a medium has a vector of the wrong size or another length than 1."""
         with self._transaction("DEFERRED") as db:
-            return list(dict.fromkeys(id_ for id_, _ in _damaged_media_vectors(db, scope)))
+            return damage.ids_with_damaged_media_vector(db, scope)
 
     def delete_damaged_media_vectors(self, scope: str) -> None:
         """Delete the vectors of media that have the wrong size or another length than 1."""
         with self._transaction("IMMEDIATE") as db:
-            found = _damaged_media_vectors(db, scope)
+            found = damage.find_damaged_media_vectors(db, scope)
             db.executemany("DELETE FROM media_vector WHERE rowid = ?", ((rowid,) for _, rowid in found))
             _force_reload(db)
 
@@ -314,14 +286,6 @@ def _read_analysis(row: Sequence[Any]) -> TextAnalysis | None:
         return None
 
 
-def _is_time(*value: row_mapping.SqlValue) -> bool:
-    try:
-        row_mapping.from_microseconds(value[0]) if isinstance(value[0], int) else row_mapping.parse_time(value[0])
-    except ValueError:
-        return False
-    return True
-
-
 def _dangling_clause(table: str) -> str:
     wrong = " OR ".join(
         f"NOT EXISTS (SELECT 1 FROM node n WHERE n.scope = {table}.scope AND n.seq = {table}.{column})"  # noqa: S608
@@ -337,28 +301,11 @@ _MISDIRECTED_EDGES_CLAUSE = f"""FROM edge WHERE link IN ({_ENTITY_LINKS_SQL})
     AND EXISTS (SELECT 1 FROM node n WHERE n.scope = edge.scope AND n.seq = edge.dst AND n.kind <> 'entity')"""  # noqa: S608
 
 
-def _damaged_media_vectors(db: apsw.Connection, scope: str) -> list[tuple[NodeId, int]]:
-    """The node and the rowid of each damaged vector of a medium."""
-    query = """SELECT n.id, v.rowid, v.model, v.value FROM media_vector v JOIN scope s ON s.key = v.scope
-               JOIN node n ON n.scope = v.scope AND n.seq = v.node WHERE s.name = ? ORDER BY v.rowid"""
-    found = parse_media_vectors(db.execute(query, (scope,)))
-    return [(str(row[0]), int(row[1])) for row, vector in found if vector is None]
-
-
 _SUPERFLUOUS_VECTORS_CLAUSE = f"""FROM vector WHERE EXISTS
     (SELECT 1 FROM node n WHERE n.scope = vector.scope AND n.seq = vector.node
-    AND n.kind IN ({_UNEMBEDDED_KINDS_SQL}))"""  # noqa: S608
+    AND n.kind IN ({UNEMBEDDED_KINDS_SQL}))"""  # noqa: S608
 
 
-_UNREADABLE_TIMES = {
-    "an end of node": """SELECT s.name, n.id, t.valid_to, t.recorded_at FROM validity_end t
-        JOIN scope s ON s.key = t.scope JOIN node n ON n.scope = t.scope AND n.seq = t.node
-        WHERE NOT (is_time(t.valid_to) AND is_time(t.recorded_at))""",
-    "an access of node": """SELECT s.name, n.id, t.at FROM access t JOIN scope s ON s.key = t.scope
-        JOIN node n ON n.scope = t.scope AND n.seq = t.node WHERE NOT is_time(t.at)""",
-    "undo batch": "SELECT s.name, t.id, t.at FROM undo_batch t JOIN scope s ON s.key = t.scope WHERE NOT is_time(t.at)",
-}
-"""Queries for the rows, other than nodes, with an unreadable time, by their description: scope, id and times."""
 _NEAREST_RECORDED_AT = """coalesce((SELECT o.recorded_at FROM node o
     WHERE o.scope = node.scope AND is_time(o.recorded_at)
     ORDER BY abs(o.seq - node.seq) LIMIT 1), '1970-01-01T00:00:00+00:00')"""
