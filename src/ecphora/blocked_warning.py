@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .reprs import show
 
-SILENT_CALLERS = ("ecphora.cli.", "ecphora.server.", "ecphora.function_tools", "ecphora.memory")
+SILENT_CALLERS = ("ecphora.cli.", "ecphora.server.", "ecphora.told_texts", "ecphora.memory")
 """The modules that report themselves what was blocked."""
 
 

@@ -122,7 +122,7 @@ def test_near_names_are_few_and_on_one_line(memory: Memory) -> None:
 )
 def test_tools_reply_with_the_names_near(tool: str, arguments: dict[str, Any], head: str, memory: Memory) -> None:
     reply = memory.tools().call(tool, {**arguments, "speaker": "Jon"})
-    assert reply == f"{head}: {NOTICE}."
+    assert reply.startswith(f"{head}: {NOTICE}.")
 
 
 @pytest.mark.medium

@@ -39,7 +39,7 @@ def test_recall_arguments_arrive_in_any_form() -> None:
     )  # fmt: skip
     assert found.pop("where").condition == And(Gte("year", 2026), Exists("city"))
     assert found == {
-        "question": "Where?", "as_of": "2026-06-01", "known_at": "2026-06-02T00:00:00+00:00", "limit": 3,
+        "question": "Where?", "as_of": "2026-06-01", "known_at": "2026-06-02T00:00:00.000000+00:00", "limit": 3,
         "reading": "never", "reading_ms": 0.5, "explain": False, "budget": None,
     }  # fmt: skip
 
