@@ -1279,8 +1279,8 @@ export interface PlainMethods {
   /**
    * Undo the latest undo batch: delete every row that it wrote, and what was derived from it since.
    *
-   * An undo batch is what one consolidation, import, merge, split or rejected update wrote, and the latest is the
-   * one that wrote last. `maintenance.batches` lists them; `batch` may give the id of the latest. What
+   * An undo batch is what one consolidation, import, merge, split, accepted or rejected update wrote; the latest is
+   * the one that wrote last. `maintenance.batches` lists them; `batch` may give the id of the latest. What
    * `remember`, `update`, `feedback` and marks wrote belongs to no batch and stays, and what
    * `forget` erased does not come back.
    *

@@ -23,7 +23,7 @@ from .recollection import Recollection, render_context
 from .repeats import last_memory
 from .reprs import ShortRepr, show
 from .text_format import describe_now
-from .told_texts import remember_told
+from .told_texts import remember_texts
 from .tool_definitions import FunctionTool, JsonSchema
 from .tool_replies import QUOTED, QuotedMemory, count_memories, list_ids, quote, quote_fitting
 from .validate import check_count, check_flag, check_items, check_optional_name
@@ -200,7 +200,7 @@ class ToolSet:
             restore=bool(restore),
         )
         last_id = last_memory(self._memory.graph(), self._session)
-        results = remember_told(tell, content, last_id)
+        results = remember_texts(tell, content, last_id)
         created = list(dict.fromkeys(id_ for result in results for id_ in result.created))
         existing = list(dict.fromkeys(id_ for result in results for id_ in result.existing if id_ not in created))
         blocked = list(dict.fromkeys(id_ for result in results for id_ in result.blocked))

@@ -8,7 +8,7 @@ PART_CHARS = 20_000
 """Characters of the texts that are committed together: of a call that is cut off, whole parts are stored."""
 
 
-def remember_told(
+def remember_texts(
     remember: Callable[..., RememberResult], content: Sequence[str | Episode], last_id: NodeId | None
 ) -> list[RememberResult]:
     """Remember some texts; all are checked before the first is written.
