@@ -119,7 +119,8 @@ def test_judge_decides_on_the_update(
         memory.remember(
             Episode("Unsere Miete kostet 950 € jeden Monat.", speaker="Ana", session="b", happened_at="2026-03-03")
         )
-        memory.consolidate()
+        counts = memory.consolidate().counts
+        assert (counts["supersedes"], counts["pending_updates"]) == (count, pending_count)
         assert len(memory.facts.updates()) == count
         assert len(memory.facts.updates(pending=True)) == pending_count
 
