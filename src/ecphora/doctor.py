@@ -19,7 +19,6 @@ from .ports import Embedder, english_embedder
 from .readers.late_interaction import LateInteractionReader
 from .stores.open_files import NON_OWNER_BITS
 from .stores.repair import FileFormat, RepairStore, StoredScope, read_file_format
-from .stores.write_ahead_log import MISSING_LOG, MISSING_LOG_HINT
 
 LARGE_WAL_BYTES = 64 * 1024 * 1024
 """The size from which a write-ahead log is reported; SQLite empties it at 4 MB unless a reader blocks that."""
@@ -166,7 +165,7 @@ class _Examination:
         self._make_embedder = make_embedder
 
     def findings(self) -> Iterator[Finding]:
-        yield from self._check_missing_log()
+        yield from self._check_log()
         yield from self._check_dangling()
         yield from self._check_integrity()
         self.scopes = self.store.stored_scopes()
@@ -181,11 +180,10 @@ class _Examination:
             yield from self._check_token_codes(scope)
         yield from self._check_unfinished_reembed()
 
-    def _check_missing_log(self) -> Iterator[Finding]:
-        if self.store.is_log_missing:
-            hint = f"{MISSING_LOG_HINT}; {FIX_COMMAND} accepts that it is lost"
-            finding = Finding(Severity.ERROR, f"the file {MISSING_LOG}", hint)
-            yield self._apply_fix(finding, self.store.force_reload)
+    def _check_log(self) -> Iterator[Finding]:
+        if (fault := self.store.log_fault) is not None:
+            hint = f"{fault.hint}; {FIX_COMMAND} accepts that it is lost"
+            yield self._apply_fix(Finding(Severity.ERROR, f"the file {fault.problem}", hint), self.store.force_reload)
 
     def _check_dangling(self) -> Iterator[Finding]:
         found = self.store.count_dangling_rows()

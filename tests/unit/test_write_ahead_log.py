@@ -14,6 +14,7 @@ from ecphora.doctor import Severity, examine
 from ecphora.forget import forget
 from ecphora.stores import write_ahead_log
 from ecphora.stores.sqlite import SQLiteStore
+from ecphora.stores.write_ahead_log import LogFault
 from ecphora.testing import sample_batch, sample_node
 
 pytestmark = [pytest.mark.medium, pytest.mark.usefixtures("migrations")]
@@ -38,12 +39,20 @@ def ids_in(store: SQLiteStore) -> list[str]:
     return [node.id for node in store.changes_since("s", 0).nodes]
 
 
+FRAME_BYTES = 24 + 4096
+
+
+def frames_of(log: bytes) -> list[int]:
+    """Where each frame of a log begins; those behind them are of an earlier log."""
+    return [start for start in range(32, len(log), FRAME_BYTES) if log[start + 8 : start + 16] == log[16:24]]
+
+
 def is_reported(path: Path, caplog: pytest.LogCaptureFixture) -> bool:
     """Whether a file is reported at every opening, and by the doctor, as parted from its log."""
     caplog.clear()
     for _ in range(2):
         with closing(SQLiteStore(path)) as store:
-            is_missing = store.is_log_missing
+            is_missing = store.log_fault is LogFault.MISSING
     warnings = [record for record in caplog.records if "was parted from its write-ahead log" in record.message]
     assert len(warnings) == 2 * is_missing
     findings = [finding for finding in examine(path).findings if "was parted from its write-ahead" in finding.problem]
@@ -184,6 +193,72 @@ def test_log_with_a_damaged_header_is_reported(path: Path, copy: Path, caplog: p
     data[20] ^= 1
     Path(f"{copy}-wal").write_bytes(data)
     assert is_reported(copy, caplog)
+
+
+@pytest.mark.parametrize("part", ["frame", "page"])
+@pytest.mark.parametrize("damaged", range(1, 8))
+def test_log_with_a_damaged_page_is_reported(
+    damaged: int, part: str, path: Path, copy: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whichever page is damaged, unless it is of the last transaction: so a crash leaves it too."""
+    with closing(SQLiteStore(path)) as store:
+        for number in range(3):
+            commit(store, str(number))
+        data = bytearray(Path(f"{path}-wal").read_bytes())
+        shutil.copy(path, copy)
+    frames = frames_of(data)
+    ends = [start for start in frames if any(data[start + 4 : start + 8])]
+    start = frames[frames.index(ends[-2]) * damaged // 7]
+    data[start + {"frame": 9, "page": 3000}[part]] ^= 1
+    Path(f"{copy}-wal").write_bytes(data)
+    with closing(SQLiteStore(copy)) as store:
+        assert store.log_fault is not None
+        assert len(ids_in(store)) < 3
+    assert caplog.records[-1].levelname == "WARNING"
+    assert str(copy) in caplog.records[-1].message
+
+
+def test_log_with_a_damaged_page_is_reported_by_the_doctor(path: Path, copy: Path) -> None:
+    with closing(SQLiteStore(path)) as store:
+        for number in range(3):
+            commit(store, str(number))
+        data = bytearray(Path(f"{path}-wal").read_bytes())
+        shutil.copy(path, copy)
+    data[frames_of(data)[2]] ^= 1
+    Path(f"{copy}-wal").write_bytes(data)
+    problems = [finding.problem for finding in examine(copy).findings]
+    assert any("a damaged page" in problem for problem in problems)
+
+
+@pytest.mark.parametrize("cut", range(1, 12))
+def test_log_that_a_crash_cut_off_is_whole(cut: int, path: Path, copy: Path) -> None:
+    """The last transaction lacks its end, or has an end that does not fit: SQLite leaves it out, and nobody had it."""
+    with closing(SQLiteStore(path)) as store:
+        for number in range(3):
+            commit(store, str(number))
+        data = bytearray(Path(f"{path}-wal").read_bytes())
+        shutil.copy(path, copy)
+    end = frames_of(data)[-1] + FRAME_BYTES
+    if cut % 2:
+        data = data[: end - cut * 300]
+    else:
+        data[end - cut * 300] ^= 1
+    Path(f"{copy}-wal").write_bytes(data)
+    with closing(SQLiteStore(copy)) as store:
+        assert store.log_fault is None
+        assert len(ids_in(store)) == 2
+
+
+def test_log_that_another_connection_writes_is_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it commits after the pages were counted is no damage."""
+    counts = iter([0, 9])
+    monkeypatch.setattr(write_ahead_log, "_readable_pages", lambda _: next(counts))
+    with closing(SQLiteStore(path, lock_timeout_ms=0)) as store:
+        commit(store, "a")
+        commit(store, "b")
+        with closing(SQLiteStore(path)) as other:
+            assert other.log_fault is None
+    assert next(counts, None) is None
 
 
 def test_damaged_mark_keeps_nobody_from_reading(path: Path) -> None:

@@ -30,7 +30,7 @@ from .write_ahead_log import (
     TRUNCATION_POLL_SECONDS,
     LogKeeper,
     clear_mark,
-    is_log_missing,
+    find_log_fault,
     try_truncate,
 )
 
@@ -79,7 +79,7 @@ class SQLiteStore(OpenInEachProcess):
             self._db, self.read_only, self._open_files = open_with_files(self._absolute_path, self._lock_timeout_ms)
             self._log_keeper = None if self.read_only else LogKeeper(self._db)
             # A handle that waits for no lock is one beside another, which has looked.
-            self.is_log_missing = lock_timeout_ms > 0 and is_log_missing(self._db, self.path)
+            self.log_fault = find_log_fault(self._db, self.path) if lock_timeout_ms > 0 else None
         if not self.read_only:
             self._make_private()
 

@@ -8,6 +8,7 @@ anyone has moved the log into it, has none. https://www.sqlite.org/walformat.htm
 import logging
 import os
 from contextlib import suppress
+from enum import Enum
 from pathlib import Path
 
 import apsw
@@ -18,10 +19,30 @@ TRUNCATION_POLL_SECONDS = 0.02
 """Seconds between two tries to empty the log."""
 MAX_LOG_PAGES = 1000
 """Pages of a log after which it is moved into the file; the number that SQLite takes by itself."""
-MISSING_LOG = "was parted from its write-ahead log and lacks what was written last"
-MISSING_LOG_HINT = "put its file with the suffix -wal back beside it before anything is written, or restore a copy"
+_HEADER_BYTES, _FRAME_HEADER_BYTES = 32, 24
+_SALTS = slice(8, 16)
+"""Where the frame of a page has the salts of its log."""
+_COMMIT = slice(4, 8)
+"""Where a frame has the size of the file if a transaction ends with it, else 0."""
 
 _log = logging.getLogger("ecphora")
+
+
+class LogFault(Enum):
+    """What is wrong with the log of a file, and the mend."""
+
+    MISSING = (
+        "was parted from its write-ahead log and lacks what was written last",
+        "put its file with the suffix -wal back beside it before anything is written, or restore a copy",
+    )
+    DAMAGED = (
+        "has a write-ahead log with a damaged page and lacks what was written after it",
+        "restore a copy if something is missing",
+    )
+
+    def __init__(self, problem: str, hint: str) -> None:
+        self.problem = problem
+        self.hint = hint
 
 
 def try_truncate(db: apsw.Connection, busy_timeout_ms: int) -> bool:
@@ -100,14 +121,39 @@ def has_mark(db: apsw.Connection) -> bool:
         return False
 
 
-def is_log_missing(db: apsw.Connection, path: Path) -> bool:
-    """Whether a file that was just opened has a mark and no log, or a log of which SQLite can read nothing; say it."""
+def find_log_fault(db: apsw.Connection, path: Path) -> LogFault | None:
+    """What is wrong with the log of a file that was just opened; it is logged.
+
+    A log is missing if the file has a mark and no log, or one of which SQLite can read nothing. Of a log with a damaged
+    page SQLite reads what is before that page, and removes the rest.
+    """
     is_missing = has_mark(db) and (
         (not db.filename_wal or _is_empty(db.filename_wal)) if db.readonly("main") else _is_mark_alone(db)
     )
-    if is_missing:
-        _log.warning("%s %s: close it and %s", path, MISSING_LOG, MISSING_LOG_HINT)
-    return is_missing
+    fault = LogFault.MISSING if is_missing else LogFault.DAMAGED if _is_damaged(db) else None
+    if fault is not None:
+        _log.warning("%s %s: close it and %s", path, fault.problem, fault.hint)
+    return fault
+
+
+def _is_damaged(db: apsw.Connection) -> bool:
+    """Whether the log has a transaction, and a page after it, that SQLite does not read.
+
+    A transaction that was cut off by a crash is the last of its log: no page follows it. The log is not damaged if
+    somebody writes at the same time.
+    """
+    pages = _readable_pages(db)
+    try:
+        data = memoryview(Path(db.filename_wal).read_bytes()) if db.filename_wal else memoryview(b"")
+    except OSError:
+        return False
+    frame_bytes = _FRAME_HEADER_BYTES + int.from_bytes(data[8:12], "big")
+    starts = range(_HEADER_BYTES + (pages or 0) * frame_bytes, len(data) - frame_bytes + 1, frame_bytes)
+    frames = [data[start : start + _FRAME_HEADER_BYTES] for start in starts]
+    while frames and frames[-1][_SALTS] != data[16:24]:  # of an earlier log, which was longer
+        frames.pop()
+    is_damaged = pages is not None and any(any(frame[_COMMIT]) for frame in frames[:-1])
+    return is_damaged and _readable_pages(db) == pages
 
 
 def _is_mark_alone(db: apsw.Connection) -> bool:
@@ -137,6 +183,14 @@ def _is_empty(path: str) -> bool:
         return os.stat(path).st_size == 0  # noqa: PTH116  # half the time of Path.stat, at every commit
     except OSError:
         return True
+
+
+def _readable_pages(db: apsw.Connection) -> int | None:
+    """The pages that SQLite can read in the log; None if it cannot say so now."""
+    try:
+        return db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
+    except apsw.Error:
+        return None
 
 
 def _page_count(db: apsw.Connection) -> int:
