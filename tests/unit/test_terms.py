@@ -17,6 +17,8 @@ from ecphora.language.terms import count_terms, extract_terms, hash_terms
         ("Straße STRASSE", ["strass", "strass"]),
         ("İstanbul", ["istanbul"]),
         ("don't I’ve Ana's Ana’s", ["ana", "ana"]),
+        ("l'école, L’Hôtel d'Angelo; dell'acqua qu'elle", ["ecol", "hotel", "angelo", "acqua", "ell"]),
+        ("O'Brien's 'apple'; we'd eat 'em", ["obrien", "appl", "wed", "eat", "em"]),
         ("e-mail, under_score x2", ["e", "mail", "under", "score", "x2"]),
         ("2026-05-03 at 14:30", ["2026", "05", "03", "14", "30"]),
         ("", []),

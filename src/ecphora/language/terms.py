@@ -32,6 +32,10 @@ _MAX_STRETCH_CHARS, _MAX_QUESTION_CHARS = 40, 2000
 """Maximum characters of a shared substring, and of the question that it is searched in."""
 _UNSPACED_RUN = lazy_pattern(f"[{UNSPACED_CHARS}]")
 _APOSTROPHE = lazy_pattern(r"[’'`´](?:s\b)?")
+_ELISION = lazy_pattern(r"\b(?:[cdjlmnst]|qu|(?:jus|lors|puis)qu|un|(?:[dnsb]e|a|da|que)ll)[’'`´](?=[aeiouhœæ])")
+"""What French, Italian, Catalan and Portuguese write before a vowel and join to the next word: "l'école", "dell'acqua"."""
+_BEFORE_VOWEL = lazy_pattern(r"[’'`´][aeiouhœæ]")
+"""An apostrophe that may end an elided word; hardly any English text has one."""
 _ACCENT = lazy_pattern("[\u0300-\u036f]")
 _stemmers = threading.local()
 
@@ -186,11 +190,14 @@ def is_unspaced(run: str) -> bool:
 
 
 def fold(text: str) -> str:
-    """The form of a text in which terms are compared: NFKC, without case, accents and possessives."""
+    """The form of a text in which terms are compared: NFKC, without case, accents, elided words and possessives."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", stream_safe(text))
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
-    return _APOSTROPHE.sub("", text.casefold())
+    text = text.casefold()
+    if _BEFORE_VOWEL.search(text):
+        text = _ELISION.sub("", text)
+    return _APOSTROPHE.sub("", text)
 
 
 @lru_cache(maxsize=1 << 14)
