@@ -33,7 +33,7 @@ _MAX_STRETCH_CHARS, _MAX_QUESTION_CHARS = 40, 2000
 _UNSPACED_RUN = lazy_pattern(f"[{UNSPACED_CHARS}]")
 _APOSTROPHE = lazy_pattern(r"[’'`´](?:s\b)?")
 _ELISION = lazy_pattern(r"\b(?:[cdjlmnst]|qu|(?:jus|lors|puis)qu|un|(?:[dnsb]e|a|da|que)ll)[’'`´](?=[aeiouhœæ])")
-"""What French, Italian, Catalan and Portuguese write before a vowel and join to the next word: "l'école", "dell'acqua"."""
+"""Words that French, Italian, Catalan and Portuguese join to a vowel behind them: "l'école", "dell'acqua"."""
 _BEFORE_VOWEL = lazy_pattern(r"[’'`´][aeiouhœæ]")
 """An apostrophe that may end an elided word; hardly any English text has one."""
 _ACCENT = lazy_pattern("[\u0300-\u036f]")
