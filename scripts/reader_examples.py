@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from ecphora import Memory, weights
+from ecphora import Memory
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall.recall_run import temporary_memory
@@ -17,6 +17,7 @@ from ecphora.candidate_reading import CandidateReading
 from ecphora.graph import Graph
 from ecphora.model import Query, Rows
 from ecphora.ports import Passage
+from ecphora.stages.fused import weights
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import build_feature_matrix
 from ecphora.stages.retrieval import top_k

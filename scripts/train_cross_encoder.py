@@ -57,7 +57,7 @@ def main() -> None:
     groups = [group for example in examples if (group := _group(example, network)).pairs]
     print(f"{len(groups)} questions", flush=True)
     path = WEIGHTS / ADAPTERS_FILE
-    source = path if options.resume else files("ecphora.weights") / update_scorer.ADAPTERS_FILE
+    source = path if options.resume else files("ecphora") / "weights" / update_scorer.ADAPTERS_FILE
     start = PairAdapters.from_bytes(source.read_bytes())
     adapters = train_adapters(
         network,

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ecphora import __version__, weights
+from ecphora import __version__
 from ecphora.bench.datasets import Case, read_cases
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.learning.training_examples import space_parts
@@ -34,6 +34,7 @@ from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, tr
 from ecphora.learn.fused_weights import format_fused_model
 from ecphora.learn.readable_json import Json
 from ecphora.readers.late_interaction import LateInteractionReader
+from ecphora.stages.fused import weights
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
 from ecphora.stages.fused.ranker import Ranker

@@ -1,4 +1,4 @@
-"""Train EISA's necessity checker on scripts/data/encm.jsonl, measure it, and write src/ecphora/weights/necessity.json.
+"""Train EISA's necessity checker on scripts/data/encm.jsonl, measure it, and write its necessity.json.
 
     .venv/bin/python scripts/train_necessity.py [--data DIR]
 
@@ -26,11 +26,11 @@ from ecphora.learn import Json, fit_logistic, format_json
 from ecphora.memory import Memory
 from ecphora.model import Episode, Query
 from ecphora.stages.eisa import necessity
-from ecphora.weights import parse_necessity_classifier
+from ecphora.stages.eisa.weights import parse_necessity_classifier
 
 HERE = Path(__file__).parent
 LINES = HERE / "data" / "encm.jsonl"
-WEIGHTS = HERE.parent / "src" / "ecphora" / "weights" / "necessity.json"
+WEIGHTS = HERE.parent / "src" / "ecphora" / "stages" / "eisa" / "necessity.json"
 FOLDS = 5
 BIAS_RIDGE, COLUMN_RIDGE, VECTOR_RIDGE = 1e-3, 1.0, 0.1
 """The ridge on the bias, on the weight of a feature, and on that of a vector component: of .03, .1, .3, 1, 3 the one

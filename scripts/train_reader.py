@@ -1,5 +1,5 @@
 """Train the built-in reader, and what tells questions about the present; write weights/reader.onnx and
-weights/reading.json.
+stages/fused/reading.json.
 
     .venv/bin/pip install torch
     .venv/bin/python scripts/fact_set.py FACTS
@@ -61,7 +61,7 @@ from ecphora.stages.fused.recency_preference import RecencyPreference
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
-PREFERENCES = WEIGHTS / "reading.json"
+PREFERENCES = WEIGHTS.parent / "stages" / "fused" / "reading.json"
 MEMORIES = HERE / "data" / "memories"
 SOURCES = (
     *((MEMORIES, name) for name in ("de", "en", "es", "it", "ja", "ko", "long", "many", "mixed")),

@@ -1,4 +1,4 @@
-"""Train EISA's side network, cross-validate it, and write its weights into src/ecphora/weights.
+"""Train EISA's side network, cross-validate it, and write its weights into src/ecphora/stages/eisa.
 
     .venv/bin/python scripts/train_side_network.py [--embedder minilm] [--data DIR] [--rate RATE]
 
@@ -33,7 +33,7 @@ from ecphora.stages.eisa.side_network import RANK, SideNet, identity, map_vector
 
 HERE = Path(__file__).parent
 MEMORIES, TALKS = HERE / "data" / "memories", HERE / "data"
-WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
+WEIGHTS = HERE.parent / "src" / "ecphora" / "stages" / "eisa"
 NEVER_TRAINED = ("held", "held_many", "held_short", "untaught")
 EMBEDDERS: Mapping[str, Callable[[], Embedder]] = {"e5": E5Embedder, "minilm": MiniLMEmbedder}
 ENGLISH = ("en", "talks")

@@ -1,4 +1,4 @@
-"""Train the update scorer and its judge, measure them, write weights/update_adapters.npz and update_judge.json.
+"""Train the update scorer and its judge, measure them, write update_adapters.npz and update_judge.json.
 
     .venv/bin/pip install torch
     .venv/bin/python scripts/train_update_scorer.py [--epochs N | --resume SHARE | --keep]
@@ -54,7 +54,7 @@ from ecphora import Episode, Memory, SQLiteStore
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall.metrics import auroc
 from ecphora.consolidation.facts.alignment import align
-from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge
+from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge, load_update_judge
 from ecphora.consolidation.facts.memory_statements import MemoryStatements
 from ecphora.consolidation.facts.update_candidates import CandidateSearch
 from ecphora.embedders import minilm
@@ -65,7 +65,6 @@ from ecphora.learn import Json, fit_logistic, format_json
 from ecphora.ports import NodeReader
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.update_scorers.e5_cross_encoder import ADAPTERS_FILE, E5UpdateScorer, pair_tokens
-from ecphora.weights import load_update_judge
 
 if TYPE_CHECKING:
     from pair_training import PairGroup
@@ -187,7 +186,7 @@ def main() -> None:
             )
         },
     }
-    judge_path = WEIGHTS / "update_judge.json"
+    judge_path = WEIGHTS.parent / "consolidation" / "facts" / "update_judge.json"
     found: dict[str, Json] = {
         "provenance": provenance,
         "gate": {"bias": gate.bias, "features": dict(gate.weights)},

@@ -128,7 +128,7 @@ class Settings:
             return self.strategy
         if self.strategy != "fused":
             raise InvalidInput(f"weights belong to fused, not to {self.strategy!r}; leave out one of the two")
-        from . import weights  # noqa: PLC0415  # rarely used
+        from .stages.fused import weights  # noqa: PLC0415  # rarely used
         from .strategies.fused import Fused  # noqa: PLC0415
 
         try:

@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import settings, weights
+from ecphora import settings
 from ecphora.bench import embedding_cache
 from ecphora.bench.ablation import ablation_tables, ablations
 from ecphora.bench.ablation.ablations import Model, PaperMeasurement, Variant
@@ -21,6 +21,7 @@ from ecphora.errors import EcphoraError, InvalidInput, UnknownName
 from ecphora.graph import Graph
 from ecphora.model import Query, Vectors
 from ecphora.ports import Activation
+from ecphora.stages.fused import weights
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.fused import Fused
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import weights
+import ecphora
 from ecphora.bench import datasets, embedding_cache
 from ecphora.bench.commands import bench
 from ecphora.bench.probes.loading import load_maker
@@ -138,4 +138,4 @@ def test_figures_count_first_hits_and_bands() -> None:
 
 
 def test_package_has_no_probes() -> None:
-    assert not any((Path(weights.__file__).parents[1]).rglob("lists/own.txt"))
+    assert not any(Path(ecphora.__file__).parents[1].rglob("lists/own.txt"))

@@ -12,13 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import weights
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import Access, AccessKind, Episode, Filter, NodeId, Query, Vector, WriteBatch
-from ecphora.stages.eisa import chronology, necessity, side_network
+from ecphora.stages.eisa import chronology, necessity, side_network, weights
 from ecphora.stages.eisa.banks import episodic_bank
 from ecphora.stages.eisa.similarity_gate import MAX_SAMPLE_PAIRS, sample_pairs
 from ecphora.strategies.eisa import FAITHFUL, Eisa

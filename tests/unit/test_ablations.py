@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecphora import strategies, weights
+from ecphora import strategies
 from ecphora.bench.ablation import ablations
 from ecphora.bench.ablation.ablations import BASELINES, Model, TrainedPerFold, Variant
 from ecphora.bench.datasets import Case, Question
@@ -21,6 +21,7 @@ from ecphora.errors import UnknownName
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Edge, Episode, Link, Query
+from ecphora.stages.fused import weights
 from ecphora.strategies.eisa import Eisa
 from ecphora.strategies.fused import Fused
 from ecphora.testing import sample_batch, sample_entity, sample_node, sample_query

@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from ecphora import Memory, weights
+import ecphora
+from ecphora import Memory
 from ecphora.embedders import onnx_runtime
 from ecphora.embedders.e5 import e5_network
 from ecphora.embedders.e5.e5_embedder import E5Embedder
@@ -25,7 +26,7 @@ from ecphora.errors import ModelDamaged
 from ecphora.model import Vectors
 from ecphora.settings import Settings
 
-SHIPPED = Path(weights.__file__).parent / "e5"
+SHIPPED = Path(ecphora.__file__).parent / "weights" / "e5"
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 SIMILAR = ["A man is eating food.", "A man is eating a piece of bread."]

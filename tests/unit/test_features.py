@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import weights
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.language.question import is_current_state_question, is_quantity_question, is_time_question
 from ecphora.model import PRIOR, Edge, Interval, Link, Query, ValidityEnd
-from ecphora.stages.fused import candidate_pool, features
+from ecphora.stages.fused import candidate_pool, features, weights
 from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
 from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
 from ecphora.stages.retrieval import dense, temporal

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from ecphora import weights
 from ecphora.errors import InvalidRecord
 from ecphora.learn import fused_weights as written
 from ecphora.learn.fused_training import (
@@ -14,6 +13,7 @@ from ecphora.learn.fused_training import (
     UNTRAINED,
     FusedModel,
 )
+from ecphora.stages.fused import weights
 from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES
 from ecphora.stages.fused.feature_matrix import Genre
 from ecphora.stages.fused.features import feature_names_by_group

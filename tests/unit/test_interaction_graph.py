@@ -212,7 +212,7 @@ def test_passage_of_context_alone_has_a_score() -> None:
 
 
 def test_packaged_head_is_the_graph_of_its_own_weights() -> None:
-    content = files("ecphora.weights").joinpath(HEAD_FILE).read_bytes()
+    content = files("ecphora").joinpath("weights").joinpath(HEAD_FILE).read_bytes()
     names = shapes().keys()
     weights = {
         one.name: onnx.numpy_helper.to_array(one)

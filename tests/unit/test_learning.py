@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ecphora import weights
 from ecphora.bench import embedding_cache
 from ecphora.bench.ablation import charts
 from ecphora.bench.commands import bench
@@ -29,6 +28,7 @@ from ecphora.errors import InvalidInput
 from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train
 from ecphora.memory import Memory
 from ecphora.model import Episode
+from ecphora.stages.fused import weights
 from ecphora.stages.fused.reading import READING_FEATURES
 from ecphora.strategies.fused import Fused
 

@@ -7,9 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from ecphora import weights
 from ecphora.embedders.packaged import DEFAULT_EMBEDDER
 from ecphora.learn.fused_training import UNTRAINED, FusedModel
+from ecphora.stages.fused import weights
 from ecphora.stages.fused.feature_matrix import Genre
 from ecphora.stages.fused.ranker import Ranker
 

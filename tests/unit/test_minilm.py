@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora import weights
+import ecphora
 from ecphora.embedders import minilm, onnx_runtime
 from ecphora.embedders.encoder_network import MODEL
 from ecphora.embedders.minilm import MAX_QUESTION_TOKENS, QUESTION_ADAPTERS, MiniLMEmbedder
 from ecphora.errors import ModelDamaged
 from ecphora.model import Vectors
 
-SHIPPED = Path(weights.__file__).parent / "minilm"
+SHIPPED = Path(ecphora.__file__).parent / "weights" / "minilm"
 
 
 SIMILAR = ["A man is eating food.", "A man is eating a piece of bread."]

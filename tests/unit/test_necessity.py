@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import documents, encode, weights
+from ecphora import documents, encode
 from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.errors import InvalidRecord
 from ecphora.graph import Graph
@@ -21,14 +21,13 @@ from ecphora.language.question import is_question
 from ecphora.language.terms import extract_terms
 from ecphora.model import Edge, Episode, Interval, Link, Node, Query, Vector, WriteBatch
 from ecphora.query import build_query
-from ecphora.stages.eisa import banks, necessity
+from ecphora.stages.eisa import banks, necessity, weights
 from ecphora.stages.eisa.necessity import FEATURES, LogisticModel, NecessityClassifier
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_graph, sample_node, sample_query, sample_vector
-from ecphora.weights import former_names
 
 ROOT = Path(__file__).parents[2]
 LINES = ROOT / "scripts" / "data" / "encm.jsonl"
-SHIPPED = ROOT / "src" / "ecphora" / "weights" / "necessity.json"
+SHIPPED = ROOT / "src" / "ecphora" / "stages" / "eisa" / "necessity.json"
 MINILM = weights.load_necessity_classifier(MiniLMEmbedder.name)
 BY_HAND = NecessityClassifier(feature_model=LogisticModel(-1.0, (2.0, 1.0, -0.5, -1.0, 0.25)))
 STORY = "Ana told me " + " ".join(f"word{number}" for number in range(60))
@@ -251,20 +250,6 @@ def test_weights_of_other_features_are_rejected() -> None:
     found = json.loads(SHIPPED.read_text(encoding="utf-8"))
     with pytest.raises(InvalidRecord, match="train it again"):
         weights.parse_necessity_classifier(json.dumps({**found, "features": ["is question"]}))
-
-
-def test_weights_with_former_names_load() -> None:
-    found = json.loads(SHIPPED.read_text(encoding="utf-8"))
-    former_by_name = {name: former for former, name in former_names.NECESSITY_FEATURES.items()}
-    former: dict[str, Any] = {
-        "embedder": found["embedder"],
-        "threshold": found["threshold"],
-        "columns": [former_by_name[name] for name in found["features"]],
-    }
-    for name, part in (("alone", found["feature_model"]), ("reading", found["vector_model"])):
-        former[name] = {"bias": part["bias"], "columns": part["feature_weights"], "vector": part["vector_weights"]}
-    assert former["columns"] == ["asks", "spoken", "words", "titled", "dated"]
-    assert weights.parse_necessity_classifier(json.dumps(former), found["embedder"]) == MINILM
 
 
 @pytest.mark.medium

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from ecphora import weights
+import ecphora
 from ecphora.embedders.e5 import e5_network
 from ecphora.embedders.e5.e5_network import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
 from ecphora.embedders.e5.pair_adapters import SEGMENTS, PairAdapters, join_texts
@@ -20,7 +20,7 @@ from ecphora.errors import InvalidRecord
 
 pytestmark = pytest.mark.medium
 
-GRAPH = Path(weights.__file__).parent / "e5" / "model.onnx"
+GRAPH = Path(ecphora.__file__).parent / "weights" / "e5" / "model.onnx"
 WIDTH, HIDDEN = 384, 8
 FIRST, SECOND = "I live in Lisbon by the river.", "I moved to Porto last week."
 

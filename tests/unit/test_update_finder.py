@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecphora import Episode, Memory, weights
+from ecphora import Episode, Memory
+from ecphora.consolidation import plan
+from ecphora.consolidation.facts import judge as judges
 from ecphora.consolidation.facts.alignment import MAX_WINDOW_CHARS, statement_window
 from ecphora.consolidation.facts.claims import MIN_SCORED_PAIRS
 from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge
@@ -110,8 +112,8 @@ def test_other_languages_are_scored(path: Path) -> None:
 def test_judge_decides_on_the_update(
     path: Path, monkeypatch: pytest.MonkeyPatch, bias: float, count: int, pending_count: int
 ) -> None:
-    judge = UpdateJudge(weights.load_update_judge().gate, bias - 1.0, 0.5, 0.0)
-    monkeypatch.setattr(weights, "load_update_judge", lambda: judge)
+    judge = UpdateJudge(judges.load_update_judge().gate, bias - 1.0, 0.5, 0.0)
+    monkeypatch.setattr(plan, "load_update_judge", lambda: judge)
     with open_memory(path, ConstantScorer(2.0)) as memory:
         memory.remember(
             Episode("Unsere Miete kostet 900 € jeden Monat.", speaker="Ana", session="a", happened_at="2026-02-03")
@@ -138,8 +140,8 @@ def test_judge_decides_on_the_update(
 def test_certain_rule_needs_less_confidence(
     path: Path, texts: tuple[str, str], confidence: float, counts: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge = UpdateJudge(weights.load_update_judge().gate, 0.0, 1.0, 0.0)
-    monkeypatch.setattr(weights, "load_update_judge", lambda: judge)
+    judge = UpdateJudge(judges.load_update_judge().gate, 0.0, 1.0, 0.0)
+    monkeypatch.setattr(plan, "load_update_judge", lambda: judge)
     with open_memory(path, ConstantScorer(float(np.log(confidence / (1 - confidence))))) as memory:
         for month, text in enumerate(texts, 1):
             memory.remember(text, speaker="Ana", session=f"s{month}", happened_at=f"2026-0{month}-03")
@@ -221,13 +223,13 @@ def test_judge_probability_follows_the_log_odds() -> None:
 )
 def test_invalid_judge_weights_are_rejected(text: str) -> None:
     with pytest.raises(InvalidRecord, match="train_update_scorer"):
-        weights.parse_update_judge(text)
+        judges.parse_update_judge(text)
 
 
 def test_shipped_judge_weights_name_their_training_data() -> None:
-    found = json.loads((Path(weights.__file__).parent / "update_judge.json").read_text(encoding="utf-8"))
+    found = json.loads((Path(judges.__file__).parent / "update_judge.json").read_text(encoding="utf-8"))
     assert set(found["provenance"]["sha256"]) >= {"changes.jsonl", "talks.changes.jsonl"}
-    assert weights.load_update_judge().score_weight > 0
+    assert judges.load_update_judge().score_weight > 0
 
 
 @pytest.mark.medium

@@ -42,7 +42,7 @@ def ids_in(store: SQLiteStore) -> list[str]:
 FRAME_BYTES = 24 + 4096
 
 
-def frames_of(log: bytes) -> list[int]:
+def frames_of(log: bytearray) -> list[int]:
     """Where each frame of a log begins; those behind them are of an earlier log."""
     return [start for start in range(32, len(log), FRAME_BYTES) if log[start + 8 : start + 16] == log[16:24]]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from .. import encode, prompts, weights
+from .. import encode, prompts
 from ..errors import InvalidTime
 from ..graph import Graph
 from ..graph_updates import apply_batch
@@ -19,6 +19,7 @@ from . import insights
 from .batching import adaptive_batches
 from .entities import resolution
 from .facts.claims import ClaimExtractor
+from .facts.judge import load_update_judge
 from .facts.llm_claims import Fact, claim_facts
 from .facts.topic_extraction import EmbedFunction
 from .facts.update_finder import ScorePairs
@@ -127,7 +128,7 @@ def _extract_claims(
         fact_lists = _llm_facts(tools.llm_client, read_nodes(pending_rows), tools.time_left)
         if tools.time_left is not None:
             pending_rows = pending_rows[: max(1, len(fact_lists)) * STATEMENTS_PER_PROMPT]
-    judge = None if tools.score_updates is None else weights.load_update_judge()
+    judge = None if tools.score_updates is None else load_update_judge()
     extractor = ClaimExtractor(graph, read_nodes, judge, tools.score_updates, tools.embed, tools.similarity_floor)
     claims = extractor.extract(pending_rows, step_rows=step_rows, time_left=tools.time_left)
     rows = pending_rows[: claims.processed_count]

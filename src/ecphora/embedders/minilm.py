@@ -41,7 +41,7 @@ ADAPTER_SWITCH = "use_adapters"
 MAX_QUESTION_TOKENS = 64
 """A longer question, such as a whole dialogue, is embedded as a text is: the adapters learned from plain questions."""
 
-MODEL_FOLDER = files("ecphora.weights") / "minilm"
+MODEL_FOLDER = files("ecphora") / "weights" / "minilm"
 """The folder of the model's files."""
 
 

@@ -10,7 +10,7 @@ from .readable_json import Json, format_json
 
 
 def format_fused_model(model: FusedModel, training_info: Mapping[str, Json]) -> str:
-    """Return the JSON of a model, which :func:`ecphora.weights.parse_fused_model` reads."""
+    """Return the JSON of a model, which :func:`ecphora.stages.fused.weights.parse_fused_model` reads."""
     ranker, answerability = model.ranker, model.answerability
     parts: dict[str, Json] = {"provenance": training_info}
     parts |= {genre.label: _linear_model_json(head) for genre, head in zip(Genre, ranker.models, strict=True)}

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import weights
 from ..errors import InvalidInput, InvalidRecord
 from ..graph import Graph
 from ..model import AccessKind, Floats, Vector, Vectors
 from ..reprs import ShortRepr, show
-from ..stages.eisa import necessity
+from ..stages.eisa import necessity, weights
 from ..stages.eisa.side_network import SideNet, map_vectors
 from ..validate import check_count, check_items, check_number, check_path
 from .readable_json import Json, format_json

@@ -68,7 +68,7 @@ class E5CrossEncoder:
 
 def _load_adapters() -> PairAdapters:
     digests = {ADAPTERS_FILE: ADAPTERS_DIGEST}
-    return PairAdapters.from_bytes(onnx_runtime.read_verified(files("ecphora.weights"), digests, REPAIR_HINT)[0])
+    return PairAdapters.from_bytes(onnx_runtime.read_verified(files("ecphora") / "weights", digests, REPAIR_HINT)[0])
 
 
 def question_tokens(network: E5Network, question: str, asked_on: date) -> list[int]:

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import weights
 from ..graph import Graph
 from ..model import Episode, Query
 from ..ports import Activation
 from ..reprs import ShortRepr
-from ..stages.eisa import banks, chronology, necessity, side_network, similarity_gate
+from ..stages.eisa import banks, chronology, necessity, side_network, similarity_gate, weights
 from ..stages.eisa.necessity import NecessityClassifier
 from ..stages.eisa.side_network import SideNet
 from ..stages.retrieval import dense, exchange_index, filters, top_k

@@ -1,7 +1,7 @@
 """``fused``: the signals of the five models as features of a small trained ranker. The default.
 
 A score is a sum of contributions in log-odds; see :mod:`ecphora.stages.fused.ranker`. The training data of the weights
-and their results are in ``weights/fused.json`` and docs/evidence.md.
+and their results are in ``stages/fused/fused.json`` and docs/evidence.md.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,12 +11,11 @@ from itertools import compress
 
 import numpy as np
 
-from .. import weights
 from ..graph import Graph, epoch_seconds
 from ..model import Mask, Query, Scores
 from ..ports import ActivateCandidates, Activation, ActivationPath, RowReader
 from ..reprs import ShortRepr
-from ..stages.fused import feedback_boost, promotion
+from ..stages.fused import feedback_boost, promotion, weights
 from ..stages.fused.answerability import AnswerabilityModel
 from ..stages.fused.candidate_pool import CandidatePool, build_pool
 from ..stages.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask

@@ -11,13 +11,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from ... import learn, strategies, weights
+from ... import learn, strategies
 from ...embedders.packaged import DEFAULT_EMBEDDER
 from ...errors import UnknownName
 from ...learn.fused_training import UNTRAINED, FusedExample, train
 from ...learn.side_network_training import ContrastiveExample
 from ...ports import Strategy
 from ...stages.eisa import side_network
+from ...stages.fused import weights
 from ...stages.fused.decay import DecayPolicy
 from ...stages.fused.features import feature_names_by_group
 from ...stages.fused.ranker import Ranker

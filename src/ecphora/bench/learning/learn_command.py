@@ -13,7 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ... import __version__, weights
+from ... import __version__
 from ...errors import InvalidInput
 from ...learn.fused_training import UNTRAINED, FusedExample, FusedModel, make_example, train
 from ...learn.fused_weights import format_fused_model
@@ -22,6 +22,7 @@ from ...memory import Memory
 from ...model import Kind
 from ...ports import Embedder, embedder_coverage, similarity_floor
 from ...query import build_query
+from ...stages.fused import weights
 from ...stages.fused.feature_matrix import Genre
 from .. import datasets
 from ..command_options import FILE, FOLDER, NEW_FILE, embedder_option, open_embedder, progress_bar, set_option

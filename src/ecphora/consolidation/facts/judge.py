@@ -6,14 +6,19 @@ probability of the score and of what the rules of :mod:`.supersession` say.
 ``scripts/train_update_scorer.py`` trains both.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import InvalidRecord
 from ...language.statements import ChangeSignal, Statement
-from ...stages.retrieval.linear import LinearModel
+from ...stages.retrieval.linear import LinearModel, parse_linear_model
 from .supersession import MEASURABLE_SORTS
 
 Floats = NDArray[np.float64]
@@ -80,3 +85,29 @@ def gate_features(statements: Sequence[Statement]) -> dict[str, float]:
         "has validity bound": float(any(statement.valid_from or statement.valid_to for statement in statements)),
         "log statement count": float(np.log1p(len(statements))),
     }
+
+
+@cache
+def load_update_judge() -> UpdateJudge:
+    """Load the judge of fact updates, trained by ``scripts/train_update_scorer.py``."""
+    return parse_update_judge(files(__package__).joinpath("update_judge.json").read_text(encoding="utf-8"))
+
+
+def parse_update_judge(text: str) -> UpdateJudge:
+    """Parse the gate and the judge from JSON; raises ``InvalidRecord`` if they are missing."""
+    try:
+        found = json.loads(text)
+        return UpdateJudge(
+            _parse_named_model(found["gate"], GATE_FEATURES),
+            **{name: float(found["judge"][name]) for name in ("bias", "score_weight", "rule_weight")},
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidRecord(
+            f"no weights of the update judge ({error!r}); run scripts/train_update_scorer.py"
+        ) from error
+
+
+def _parse_named_model(found: dict[str, Any], names: tuple[str, ...]) -> LinearModel:
+    if unknown := found["features"].keys() - set(names):
+        raise KeyError(f"there is no feature {min(unknown)!r}")
+    return parse_linear_model(found)

@@ -59,7 +59,7 @@ GRAPH_INPUT = "embeddings"
 KEPT_QUESTIONS, KEPT_TEXTS = 64, 2_048
 """Of how many questions and texts that were embedded last the tokens are kept: up to 131 and 9 kB each."""
 
-MODEL_FOLDER = files("ecphora.weights") / "e5"
+MODEL_FOLDER = files("ecphora") / "weights" / "e5"
 """The folder of the model's files."""
 
 
@@ -101,7 +101,7 @@ class E5Network(EncoderNetwork):
     def __init__(self, folder: Traversable) -> None:
         super().__init__(folder)
         digests = {CODEC_FILE: CODEC_DIGEST}
-        content = onnx_runtime.read_verified(files("ecphora.weights"), digests, REPAIR_HINT)[0]
+        content = onnx_runtime.read_verified(files("ecphora") / "weights", digests, REPAIR_HINT)[0]
         self.codec = TokenCodec.from_bytes(content)
         """The projection of token states."""
         self._kept_components: LastValues[Vectors] = LastValues(KEPT_QUESTIONS)

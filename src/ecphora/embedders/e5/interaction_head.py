@@ -66,7 +66,7 @@ class InteractionHead:
     @staticmethod
     def load(name: str, digest: str) -> "InteractionHead":
         """Load a head of the package; raises ``ModelDamaged`` if its file is missing or has another SHA-256."""
-        return InteractionHead(onnx_runtime.read_verified(files("ecphora.weights"), {name: digest}, REPAIR_HINT)[0])
+        return InteractionHead(onnx_runtime.read_verified(files("ecphora") / "weights", {name: digest}, REPAIR_HINT)[0])
 
     def score(self, first: TokenStates, second: TokenStates) -> float:
         """Return the log-odds of a pair of texts: of what the head was trained on, such as that the second answers."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ...reprs import ShortRepr
 
@@ -12,3 +13,8 @@ class LinearModel(ShortRepr):
 
     bias: float
     weights: Mapping[str, float]
+
+
+def parse_linear_model(found: Mapping[str, Any]) -> LinearModel:
+    """The model of a JSON object with a ``bias`` and ``features``; raises ``KeyError`` if one is missing."""
+    return LinearModel(float(found["bias"]), {str(name): float(weight) for name, weight in found["features"].items()})
