@@ -32,7 +32,9 @@ _MAX_STRETCH_CHARS, _MAX_QUESTION_CHARS = 40, 2000
 """Maximum characters of a shared substring, and of the question that it is searched in."""
 _UNSPACED_RUN = lazy_pattern(f"[{UNSPACED_CHARS}]")
 _APOSTROPHE = lazy_pattern(r"[’'`´](?:s\b)?")
-_ELISION = lazy_pattern(r"\b(?:[cdjlmnst]|qu|(?:jus|lors|puis)qu|un|(?:[dnsb]e|a|da|que)ll)[’'`´](?=[aeiouhœæ])")
+_ELISION = lazy_pattern(
+    r"\b(?:[cdjlmnst]|qu|(?:jus|lors|puis)qu|un|(?:[dnsb]e|a|da|que)ll)[’'`´](?=[aeiouhœæà-ü])", re.IGNORECASE
+)
 """Words that French, Italian, Catalan and Portuguese join to a vowel behind them: "l'école", "dell'acqua"."""
 _BEFORE_VOWEL = lazy_pattern(r"[’'`´][aeiouhœæ]")
 """An apostrophe that may end an elided word; hardly any English text has one."""
@@ -104,7 +106,7 @@ def shared_terms(text: str, question: str) -> list[SharedTerm]:
     """
     words = _question_words(question)
     shared_by_terms: dict[tuple[str, ...], SharedTerm] = {}
-    for run in _SURFACE_WORD.findall(text):
+    for run in map(_without_elision, _SURFACE_WORD.findall(text)):
         if run[0].isascii() and run[0].casefold() not in words.initials:  # the usual case; a stem keeps its initial
             continue
         if is_unspaced(run):
@@ -114,6 +116,8 @@ def shared_terms(text: str, question: str) -> list[SharedTerm]:
             pairs = ((part, words.surfaces[word]) for word in _cached_terms(part)[:1] if word in words.surfaces)
         for part, question_surface in pairs:
             terms = _cached_terms(part)
+            if not words.terms.issuperset(terms):  # "¼" has two terms, and the question may have one
+                continue
             shared_by_terms.setdefault(terms, SharedTerm(part, question_surface, terms))
     if not shared_by_terms:
         return []
@@ -127,6 +131,10 @@ def shared_terms(text: str, question: str) -> list[SharedTerm]:
     ]
 
 
+def _without_elision(run: str) -> str:
+    return _ELISION.sub("", run, 1) if "'" in run or "’" in run else run
+
+
 @lru_cache(maxsize=1 << 14)
 def _cached_terms(part: str) -> tuple[str, ...]:
     return tuple(extract_terms(part))
@@ -134,8 +142,9 @@ def _cached_terms(part: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _QuestionWords:
-    """The first surface form of each term of a question in scripts with spaces, their initials, and its folded text."""
+    """The terms of a question, the first surface form of each in scripts with spaces, their initials, the folded text."""
 
+    terms: frozenset[str]
     surfaces: Mapping[str, str]
     initials: frozenset[str]
     folded: str
@@ -145,13 +154,13 @@ class _QuestionWords:
 def _question_words(text: str) -> _QuestionWords:
     surfaces: dict[str, str] = {}
     terms = frozenset(extract_terms(text))  # the "S" of "’S" is none
-    for run in _SURFACE_WORD.findall(text):
+    for run in map(_without_elision, _SURFACE_WORD.findall(text)):
         if not is_unspaced(run):
             part = _POSSESSIVE.sub("", run)
             for word in _cached_terms(part)[:1]:
                 if word in terms:
                     surfaces.setdefault(word, part)
-    return _QuestionWords(surfaces, frozenset(word[0] for word in surfaces), fold(text)[:_MAX_QUESTION_CHARS])
+    return _QuestionWords(terms, surfaces, frozenset(word[0] for word in surfaces), fold(text)[:_MAX_QUESTION_CHARS])
 
 
 def _shared_substrings(run: str, folded: str) -> Iterator[str]:
