@@ -188,7 +188,8 @@ def test_any_text_can_be_read_again(text: str, reader: LateInteractionReader) ->
 
 @pytest.mark.medium
 def test_recall_goes_on_without_the_adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tmp_path.joinpath("reader_adapters.npz").write_bytes(b"no adapters")
+    tmp_path.joinpath("weights").mkdir()
+    tmp_path.joinpath("weights", "reader_adapters.npz").write_bytes(b"no adapters")
     monkeypatch.setattr(e5_cross_encoder, "files", lambda _package: tmp_path)
     monkeypatch.setattr(e5_cross_encoder, "ADAPTERS_DIGEST", "0" * 64)  # shares none that are loaded
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=LateInteractionReader()) as memory:
@@ -213,7 +214,8 @@ def test_recall_goes_on_if_the_model_is_missing(tmp_path: Path) -> None:
 
 @pytest.mark.medium
 def test_recall_goes_on_if_the_head_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tmp_path.joinpath("reader.onnx").write_bytes(b"no graph")
+    tmp_path.joinpath("weights").mkdir()
+    tmp_path.joinpath("weights", "reader.onnx").write_bytes(b"no graph")
     monkeypatch.setattr(interaction_head, "files", lambda _package: tmp_path)
     monkeypatch.setattr(late_interaction, "HEAD_DIGEST", "0" * 64)  # shares no loaded head
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=LateInteractionReader()) as memory:

@@ -142,7 +142,7 @@ def _cached_terms(part: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _QuestionWords:
-    """The terms of a question, the first surface form of each in scripts with spaces, their initials, the folded text."""
+    """A question: its terms, the first surface form of each in scripts with spaces, their initials, its folded text."""
 
     terms: frozenset[str]
     surfaces: Mapping[str, str]
