@@ -2,9 +2,10 @@
 """Check that two checkouts recall and consolidate equally: scripts/compare_checkouts.py BEFORE AFTER --data DIR.
 
 Runs both on the same data sets in separate processes: all strategies, also `-faithful` ones, recall for the first
-questions of each set, and consolidation runs over the first spaces of each. Prints a line per set, and exits with 1 if
-the ids or scores of any hit, a confidence, or any row written by consolidation differs. Scores are compared exactly,
-rows by position, so that a column may change its name. Text vectors are cached in memory.
+questions of each set, and consolidation runs over the first spaces of each, with each embedder. Prints a line per set
+and embedder, and exits with 1 if the ids, scores or reasons of any hit, a confidence, or any row written by
+consolidation differs. Scores are compared exactly, rows by position, so that a column may change its name. Text vectors
+are cached in memory.
 
 `dump`, the part that runs in a checkout, uses names that both checkouts have.
 """
@@ -21,7 +22,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ STRATEGIES = [
     *("fused", "synaptic", "synapse", "eisa", "ecphory", "weave", "dense", "bm25", "rrf", "simple", "recency"),
     *("synaptic-faithful", "synapse-faithful", "eisa-faithful", "ecphory-faithful", "weave-faithful"),
 ]
+EMBEDDERS = {"e5": "E5Embedder", "minilm": "MiniLMEmbedder"}
+"""The embedders to compare with, and their public names."""
 HITS = 30
 """Hits of each recall to compare."""
 EPISODES = 1500
@@ -74,15 +77,12 @@ def spaces(path: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def dump(data: Path, name: str, limit: int, episodes: int) -> Iterator[str]:
+def dump(data: Path, name: str, embedder_name: str, limit: int, episodes: int) -> Iterator[str]:
     """The lines of a set to compare: hits by strategy and question, and rows after consolidation."""
-    from ecphora import Memory  # noqa: PLC0415  # of the checkout in PYTHONPATH
-    from ecphora.embedders import minilm  # noqa: PLC0415
+    import ecphora  # noqa: PLC0415  # of the checkout in PYTHONPATH
+    from ecphora import Memory  # noqa: PLC0415
 
-    # An older checkout calls it MiniLM.
-    embedder = CachedEmbedder(
-        next(vars(minilm)[name]() for name in ("MiniLMEmbedder", "MiniLM") if name in vars(minilm))
-    )
+    embedder = CachedEmbedder(getattr(ecphora, EMBEDDERS[embedder_name])())
     question_lines = spaces(data / f"{name}.questions.jsonl.gz")
     remaining, episodes_to_consolidate = limit, episodes
     for space, documents in spaces(data / f"{name}.docs.jsonl.gz").items():
@@ -134,7 +134,8 @@ def _hits(memory: Any, questions: Sequence[str], strategy: str) -> Iterator[str]
     no_logging = {name: False for name in ("touch", "log_access") if name in parameters}
     for index, question in enumerate(questions):
         found = memory.recall(question, limit=HITS, strategy=strategy, explain=False, **no_logging)
-        yield f"{index} {found.confidence!r} " + " ".join(f"{hit.id}={float(hit.score)!r}" for hit in found)
+        hits = " ".join(f"{hit.id}={float(hit.score)!r}" for hit in found)
+        yield f"{index} {found.confidence!r} {hits} {[hit.reason for hit in found]!r}"
 
 
 def _rows(file: Path) -> Iterator[str]:
@@ -145,11 +146,13 @@ def _rows(file: Path) -> Iterator[str]:
             yield from (f"{table} {row}" for row in sorted(rows))
 
 
-def run(checkout: Path, options: argparse.Namespace, name: str, output: Path) -> subprocess.Popen[bytes]:
+def run(checkout: Path, options: argparse.Namespace, name: str, embedder: str, output: Path) -> subprocess.Popen[bytes]:
     """Start the dump of a set in a checkout."""
     arguments = [
         "--dump",
         name,
+        "--embedder",
+        embedder,
         "--data",
         options.data,
         "--limit",
@@ -164,21 +167,21 @@ def run(checkout: Path, options: argparse.Namespace, name: str, output: Path) ->
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Run both checkouts on all sets, print a line per set, and return the number of sets that differ."""
+    """Run both checkouts on all sets, print a line per set and embedder, and return how many of them differ."""
     data = Path(options.data)
     known = sorted(path.name.removesuffix(".questions.jsonl.gz") for path in data.glob("*.questions.jsonl.gz"))
     differing = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name in options.set or known:
+        for name, embedder in product(options.set or known, options.embedder or EMBEDDERS):
             files = [Path(folder, f"{name}.{side}") for side in ("before", "after")]
             pairs = zip(options.checkouts, files, strict=True)
-            processes = [run(Path(checkout).resolve(), options, name, file) for checkout, file in pairs]
+            processes = [run(Path(checkout).resolve(), options, name, embedder, file) for checkout, file in pairs]
             codes = [process.wait() for process in processes]
             if any(codes):
                 raise SystemExit(f"{name}: a checkout failed")
             before, after = (file.read_text("utf-8").splitlines() for file in files)
             differences = [pair for pair in zip_longest(before, after, fillvalue="(no line)") if pair[0] != pair[1]]
-            print(f"{name}: {len(before):,} lines, {len(differences):,} differ", flush=True)  # noqa: T201
+            print(f"{name}, {embedder}: {len(before):,} lines, {len(differences):,} differ", flush=True)  # noqa: T201
             for pair in differences[:3]:
                 print(*(f"  {side} {line[:300]}" for side, line in zip("-+", pair, strict=True)), sep="\n")  # noqa: T201
             differing += bool(differences)
@@ -191,12 +194,13 @@ def main() -> None:
     parser.add_argument("checkouts", nargs="*", metavar="CHECKOUT", help="the folder before and the one after")
     parser.add_argument("--data", required=True, help="folder of the data sets")
     parser.add_argument("--set", action="append", help="a set; may be repeated (default: all)")
+    parser.add_argument("--embedder", action="append", choices=EMBEDDERS, help="may be repeated (default: all)")
     parser.add_argument("--limit", type=int, default=20, help="questions per set (default 20)")
     parser.add_argument("--episodes", type=int, default=EPISODES, help="episodes per space (default %(default)s)")
     parser.add_argument("--dump", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.dump:
-        for line in dump(Path(options.data), options.dump, options.limit, options.episodes):
+        for line in dump(Path(options.data), options.dump, options.embedder[0], options.limit, options.episodes):
             print(line.encode("utf-8", "backslashreplace").decode("utf-8"))  # noqa: T201
         return
     if len(options.checkouts) != 2:
