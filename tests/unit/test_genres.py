@@ -103,6 +103,21 @@ def test_speakers_who_follow_nobody_are_no_conversation() -> None:
     assert genres_of(("Ana", None), ("Ben", None), minutes=10 * 60) == [Genre.STATEMENT] * 2
 
 
+def test_long_text_is_ranked_by_terms_if_the_memories_have_the_terms_of_the_question() -> None:
+    """Not with the terms of another language, unless they are some three tenths."""
+    long_text = "会议室 " * LONG_TURN_WORDS
+    graph = apply_batch(Graph(), sample_batch(sample_node("long", long_text), sample_node("short", "Porto", seq=2)))
+
+    def genres_for(question: str) -> list[int]:
+        pool = build_pool(graph, sample_query(question))
+        found = build_feature_matrix(pool)
+        return found.genres[np.argsort(found.rows)].tolist()
+
+    assert genres_for("会议室 Porto") == [Genre.LONG_TURN, Genre.STATEMENT]
+    assert genres_for("meeting room Porto") == [Genre.LONG_TURN, Genre.STATEMENT]
+    assert genres_for("meeting room city Porto") == [Genre.STATEMENT, Genre.STATEMENT]
+
+
 def test_chunks_of_a_turn_count_as_one_turn() -> None:
     words = "word " * (LONG_TURN_WORDS // 2)
     chunks = [

@@ -16,6 +16,8 @@ from .session_counts import session_counts
 
 LONG_TURN_WORDS = 60
 """The words of a turn, on average over a session and without stop words, from which its turns are long."""
+MIN_KNOWN_TERMS = 0.3
+"""The fraction of the query's terms that memories must contain for long texts without a speaker to be long turns."""
 
 
 class Genre(IntEnum):
@@ -23,7 +25,8 @@ class Genre(IntEnum):
 
     An utterance is a turn of a conversation: at least two speak in its session, and mostly one turn follows another. A
     long turn is a turn, short or long, of a session whose turns have ``LONG_TURN_WORDS`` words or more on average, as
-    in a chat with an assistant that answers in paragraphs; other texts of so many words are ranked like it. A passage
+    in a chat with an assistant that answers in paragraphs; other texts of so many words are ranked like it, unless the
+    memories lack most terms of the query, as those of another language do: long turns are ranked by terms. A passage
     has a title, and neither a speaker nor a time that the caller gave. All others are statements: what one person
     tells, notes, plain texts.
     """
@@ -77,7 +80,7 @@ def build_feature_matrix(pool: CandidatePool) -> FeatureMatrix:
     return FeatureMatrix(
         rows=rows,
         features=compute_features(pool),
-        genres=genres(pool.graph, rows),
+        genres=genres(pool.graph, rows, knows_terms=_knows_terms(pool.term_coverage)),
         cosine=pool.first_stage.cosine.scores[rows],
         english_cosine=np.zeros(len(rows), np.float32) if english is None else english.scores[rows],
         bm25=pool.first_stage.bm25.scores[rows],
@@ -88,8 +91,13 @@ def build_feature_matrix(pool: CandidatePool) -> FeatureMatrix:
     )
 
 
-def genres(graph: Graph, rows: Rows) -> Rows:
-    """The genre of each row as a :class:`Genre`."""
+def _knows_terms(coverage: TermCoverage) -> bool:
+    """Whether the memories contain enough of the query's terms to rank by them."""
+    return bool(coverage.in_corpus.sum() >= MIN_KNOWN_TERMS * len(coverage.in_corpus))
+
+
+def genres(graph: Graph, rows: Rows, *, knows_terms: bool = True) -> Rows:
+    """The genre of each row as a :class:`Genre`; ``knows_terms`` is False if the memories lack the query's terms."""
     nodes = graph.nodes
     has_time = nodes["happened"][rows] != nodes["recorded"][rows]  # without a given time, ``happened`` is ``recorded``
     counts, sessions = session_counts(graph), nodes["sessions"][rows] + 1
@@ -98,7 +106,7 @@ def genres(graph: Graph, rows: Rows) -> Rows:
     is_conversation = (counts.speaker_counts[sessions] >= 2) & follow
     is_passage = ~has_time & graph.derive("titled memories", _has_title)[rows]
     spoken = np.where(has_long_turns, Genre.LONG_TURN, np.where(is_conversation, Genre.UTTERANCE, Genre.STATEMENT))
-    is_long = word_counts(graph)[rows] >= LONG_TURN_WORDS
+    is_long = (word_counts(graph)[rows] >= LONG_TURN_WORDS) & knows_terms
     told = np.where(is_passage, Genre.PASSAGE, np.where(is_long, Genre.LONG_TURN, Genre.STATEMENT))
     return np.where(nodes["speakers"][rows] >= 0, spoken, told)
 
