@@ -3,7 +3,8 @@
 On xquad, 240 paragraphs in English and in Chinese with the same questions in both; and on madial, about 165 memories
 with times in both languages, where a question is a conversation. Each language is asked of each: ``en->zh`` are English
 questions to Chinese memories. Printed is the recall of the baselines, the five models and ``fused``, with the
-difference to dense; bold if its 95% bootstrap interval over questions excludes 0.
+difference to dense; bold if its 95% bootstrap interval over questions excludes 0. ``weave, no strands`` shows what the
+weight of strands, which was chosen on English texts, does in another language.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from ecphora.bench.datasets import Case, read_cases
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall.run_records import Figure, Metric
 from ecphora.strategies import resolve_strategy
+from ecphora.strategies.weave import Weave
 
 STRATEGIES = ("dense", "bm25", "rrf", "synaptic", "synapse", "eisa", "ecphory", "weave", "fused")
 CUTOFFS = {"xquad": (1, 5), "madial": (5, 10)}
@@ -58,7 +60,8 @@ def crossed_cases(name: str, data: Path) -> list[Case]:
 
 def figures(name: str, data: Path, embedder: CachingEmbedder) -> Iterator[Figure]:
     """The recall of every strategy for each pair of languages, and its difference to dense."""
-    strategies = [resolve_strategy(one) for one in STRATEGIES]
+    no_strands = replace(Weave(), w_sim=1.0, w_strand=0.0, name="weave, no strands")
+    strategies = [*map(resolve_strategy, STRATEGIES), no_strands]
     spaces = build_spaces(crossed_cases(name, data), strategies, embedder)
     categories = np.array([space.case.questions[place].category for space, place in ranked_questions(spaces["dense"])])
     found: dict[str, StrategyResults] = {}
