@@ -4,7 +4,7 @@ The paper takes the engrams nearest to the centroid of the seeds, weighted by th
 are this, the unweighted centroid, the best seed alone, and the engrams that are most similar to any seed (times the
 seed's weight), for ``ecphory`` with one hop and for ``ecphory-faithful`` with one and with two. Printed is recall@5 and
 recall@10 of each, and its difference to the weighted centroid; bold if its 95% bootstrap interval over questions
-excludes 0.
+excludes 0; and the part of the engrams that a hop reaches and the hop by the weighted centroid does not.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.query_spaces import QuerySpace, build_query_space
 from ecphora.bench.recall.run_records import Figure, Metric
 from ecphora.graph import Graph
-from ecphora.model import Vectors
+from ecphora.model import Rows, Vectors
 from ecphora.ports import Strategy
 from ecphora.stages.ecphory import engram_search
 from ecphora.stages.ecphory.cooccurrence import CoOccurrences
@@ -77,8 +77,8 @@ REACHES: tuple[tuple[str, Reach], ...] = (
 )
 
 
-def hop_with(reach: Reach) -> Callable[..., ActiveEngrams]:
-    """A hop as in :func:`engram_search.hop`, whose new engrams are found by ``reach``."""
+def hop_with(reach: Reach, reached: list[Rows]) -> Callable[..., ActiveEngrams]:
+    """A hop as in :func:`engram_search.hop`, whose new engrams are found by ``reach`` and added to ``reached``."""
 
     def hop(
         graph: Graph,
@@ -92,7 +92,8 @@ def hop_with(reach: Reach) -> Callable[..., ActiveEngrams]:
         rows, seeds = search.index.rows, active.top(k_seeds)
         if len(seeds):
             near = reach(graph, search, unit_vectors(graph, rows[seeds], search.sources), active.ranks[seeds])
-            active = active.activate(active.nearest_inactive(near, k_initial), parent=int(rows[seeds[0]]))
+            reached.append(active.nearest_inactive(near, k_initial))
+            active = active.activate(reached[-1], parent=int(rows[seeds[0]]))
         if neighbors is not None:
             active = active.activate(neighbors.places, neighbors.episodes, neighbors.strengths)
         return active
@@ -100,10 +101,11 @@ def hop_with(reach: Reach) -> Callable[..., ActiveEngrams]:
     return hop
 
 
-def collect(spaces: Sequence[QuerySpace], strategy: Strategy, reach: Reach) -> StrategyResults:
-    """The results of a preset whose hops find new engrams by ``reach``."""
-    with patch.object(engram_search, "hop", hop_with(reach)):
-        return StrategyResults.collect({strategy.name: spaces}, [strategy])
+def collect(spaces: Sequence[QuerySpace], strategy: Strategy, reach: Reach) -> tuple[StrategyResults, list[Rows]]:
+    """The results of a preset whose hops find new engrams by ``reach``, and what each hop reached."""
+    reached: list[Rows] = []
+    with patch.object(engram_search, "hop", hop_with(reach, reached)):
+        return StrategyResults.collect({strategy.name: spaces}, [strategy]), reached
 
 
 def figures(name: str, data: Path, embedder: CachingEmbedder) -> Iterator[Figure]:
@@ -116,11 +118,16 @@ def figures(name: str, data: Path, embedder: CachingEmbedder) -> Iterator[Figure
     for preset, depth in ((Ecphory(), 1), (ecphory.FAITHFUL, 1), (ecphory.FAITHFUL, 2)):
         strategy = replace(preset, L=depth, name=f"{preset.name}, depth {depth}")
         unchanged = StrategyResults.collect({strategy.name: spaces}, [strategy])
+        by_centroid: list[Rows] = []
         for label, reach in REACHES:
-            found = collect(spaces, strategy, reach)
+            found, reached = collect(spaces, strategy, reach)
+            by_centroid = by_centroid or reached
+            others = [1 - np.isin(a, b).mean() for a, b in zip(reached, by_centroid, strict=True) if len(a)]
             if reach is weighted_centroid and found != unchanged:
                 raise AssertionError("the hop of this benchmark is not that of the package")
-            print(f"{name}: {strategy.name}, {label}", file=sys.stderr, flush=True)
+            print(
+                f"{name}, {strategy.name}, {label}: {np.mean(others):.3f} of the engrams reached are others", flush=True
+            )
             for k in CUTOFFS:
                 base = None if reach is weighted_centroid else unchanged.recalls(strategy.name, k)
                 values = found.recalls(strategy.name, k)
