@@ -2,8 +2,8 @@
 
 EcphoryRAG joins engrams that occur together, without direction. Whether that suffices for questions about an order in
 time is asked here of the sets with 20 such questions or more: locomo, lihua and musique. "Named after" is no order.
-Printed is recall@5 of these questions and of the others (every ``OTHERS_STEP``-th), with the difference to dense; bold
-if its 95% bootstrap interval over questions excludes 0.
+Printed are recall@5 and recall@30 of these questions and of the others (every ``OTHERS_STEP``-th), with the difference
+to dense; bold if its 95% bootstrap interval over questions excludes 0.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SETS = ("locomo", "lihua", "musique")
 STRATEGIES = ("dense", "bm25", "rrf", "synaptic", "synapse", "eisa", "ecphory", "ecphory-faithful", "weave", "fused")
 ORDER = re.compile(r"(?<!named )\b(?:before|after)\b", re.IGNORECASE)
 OTHERS_STEP = 4
-CUTOFF = 5
+CUTOFFS = (5, 30)
 
 
 def is_about_order(question: str) -> bool:
@@ -49,23 +49,28 @@ def cases_to_ask(name: str, data: Path) -> Iterator[Case]:
 
 
 def figures(name: str, data: Path, embedder: CachingEmbedder) -> Iterator[Figure]:
-    """Recall at ``CUTOFF`` of every strategy for both kinds of questions, and its difference to dense."""
+    """Recall at ``CUTOFFS`` of every strategy for both kinds of questions, and its difference to dense."""
     strategies: list[Strategy] = [resolve_strategy(one) for one in STRATEGIES]
     strategies.append(replace(Ecphory(), use_cooccurrence=False, name="ecphory, no co-occurrence"))
     spaces = build_spaces(list(cases_to_ask(name, data)), strategies, embedder)
     texts = [space.case.questions[place].text for space, place in ranked_questions(spaces["dense"])]
     is_order = np.array([is_about_order(text) for text in texts])
-    dense = None
+    dense: StrategyResults | None = None
     for one in strategies:
-        recalls = StrategyResults.collect({one.name: spaces[one.name]}, [one]).recalls(one.name, CUTOFF)
+        results = StrategyResults.collect({one.name: spaces[one.name]}, [one])
         print(f"{name}: {one.name}", file=sys.stderr, flush=True)
         for label, asked in (("before or after", is_order), ("others", ~is_order)):
-            base = None if dense is None else dense[asked]
-            category = f"{name}, {label}, {asked.sum()} questions"
-            yield mean_figure(
-                name, one.name, category, (Metric.RECALL, CUTOFF), recalls[asked], base=base, reference="dense"
-            )
-        dense = recalls if dense is None else dense
+            for k in CUTOFFS:
+                yield mean_figure(
+                    name,
+                    one.name,
+                    f"{name}, {label}, {asked.sum()} questions",
+                    (Metric.RECALL, k),
+                    results.recalls(one.name, k)[asked],
+                    base=None if dense is None else dense.recalls("dense", k)[asked],
+                    reference="dense",
+                )
+        dense = dense or results
 
 
 def main() -> None:
