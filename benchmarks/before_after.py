@@ -1,9 +1,9 @@
 """Questions with "before" or "after", against the others: ``python benchmarks/before_after.py --data DATA``.
 
 EcphoryRAG joins engrams that occur together, without direction. Whether that suffices for questions about an order in
-time is asked here of the sets with 20 such questions or more, locomo and lihua; musique has 14. "Named after" is no order.
-Printed are recall@5 and recall@30 of these questions and of the others (every ``OTHERS_STEP``-th), with the difference
-to dense; bold if its 95% bootstrap interval over questions excludes 0.
+time is asked here of the sets with 20 such questions or more: locomo and lihua (musique has 14). "Named after" is no
+order. Printed are recall@5 and recall@30 of these questions and of the others (every ``OTHERS_STEP``-th), with the
+difference to dense; bold if its 95% bootstrap interval over questions excludes 0.
 """
 
 import argparse
