@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..errors import InvalidInput
 from ..graph import Graph
 from ..model import Query
 from ..ports import Activation, ActivationPath
 from ..reprs import ShortRepr
 from ..stages.retrieval import dense, filters
 from ..stages.synaptic.adjacent_turns import AdjacentStimuli, adjacent_stimuli
-from ..stages.synaptic.firing_cascade import Alignment, Synapses, fire_cascade
+from ..stages.synaptic.firing_cascade import Alignment, History, Synapses, fire_cascade
 from ..stages.synaptic.lif_neuron import Neuron
 from ..stages.synaptic.network_state import network_state
 from ..stages.synaptic.propagation import Acceptance, Coupling, Propagation, Receivers, Senders, propagate
@@ -45,8 +46,13 @@ class Synaptic(ShortRepr):
     are stimulated do. Stimuli of the cue and of a parent add up, as in the paper's equation; the authors' code keeps
     the stronger. ``tau``, T = 2 σ(exp(-|A - B| / tau)) - 1 of the turns A and B at which two memories were encoded;
     published T is never below 1/2, with a time constant of 119 turns and more, which does not distinguish the turns
-    of one dialogue. Memories have neither an earlier potential nor the spikes of earlier cues; ``keeps_potential`` and
-    ``counts_past_spikes`` switch each on, both need ``writes_on_store``.
+    of one dialogue. Memories have neither an earlier potential nor the spikes of earlier cues.
+
+    ``keeps_potential`` and ``counts_past_spikes`` switch on each part of the history; both need ``writes_on_store``, and
+    a ``firing_fraction`` above 0. Stimuli are then scaled to the cue, so that the threshold of the cue is the published
+    ``v_th`` (see ``firing_cascade.History``). Logged are the memories that fire, and of the others the strongest, while
+    each adds ``epsilon`` of the stimuli before (1.11.1), about 20 a turn; published, all that are stimulated. One
+    that was stimulated without firing keeps a potential, to which the next stimulus adds; and one more spike.
 
     Ablations: without ``use_temporal_score`` T = 1, ``max_generations=1`` propagates nothing, with
     ``firing_fraction=0`` every stimulated memory passes its stimulus on.
@@ -59,9 +65,19 @@ class Synaptic(ShortRepr):
     max_generations: float = math.inf
     keeps_potential: bool = False
     counts_past_spikes: bool = False
+    epsilon: float = 0.05  # inferred: 1.11.1
     writes_on_store: bool = False
     needs_full_log: bool = False
     name: str = "synaptic"
+
+    def __post_init__(self) -> None:
+        if self._has_history and self.firing_fraction <= 0:
+            raise InvalidInput("a history needs a firing_fraction above 0: where all memories fire, none keeps anything")
+
+    @property
+    def neuron(self) -> Neuron:
+        """The constants of every memory's neuron: at rest 0, with the published threshold and time constant."""
+        return Neuron(is_physiological=True, keeps_potential=self.keeps_potential)
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Stimulate, let fire, pass on, generation by generation, and rank by the stimulus."""
@@ -78,34 +94,33 @@ class Synaptic(ShortRepr):
             Synapses(self.bond_scale, self.tau, query.similarity_floor, self._alignment),
             firing_fraction=self.firing_fraction,
             max_generations=self.max_generations,
-            state=(PHYSIOLOGICAL, network_state(graph, PHYSIOLOGICAL)) if self.keeps_potential else None,
+            history=History.replay(graph, self.neuron, Acceptance(0.0, self.epsilon)) if self._has_history else None,
         )
         contributions = {
             "fired": np.where(cascade.has_fired, sent, 0).astype(np.float32),
             "stimulus": np.where(cascade.has_fired, 0, sent).astype(np.float32),
             "adjacent turn": cascade.passed_on.astype(np.float32),
         }
-        is_logged = cascade.has_fired & (self.keeps_potential or self.counts_past_spikes)
         max_potential = float(sent.max()) / math.e  # the potential that it causes in a memory at rest
         return Activation(
             scores=np.add(np.add(contributions["fired"], contributions["stimulus"]), contributions["adjacent turn"]),
             contributions=contributions,
             paths={"adjacent turn": ActivationPath(cascade.parent, graph.no_rows())},
-            stimulus=np.where(is_logged, sent + cascade.passed_on, 0).astype(np.float32),
+            stimulus=cascade.logged.astype(np.float32),
             # inferred: 0.5 where a memory just reaches the published threshold
-            confidence=query.embedder_coverage * min(1.0, max_potential / (2 * PHYSIOLOGICAL.v_th)),
+            confidence=query.embedder_coverage * min(1.0, max_potential / (2 * self.neuron.v_th)),
             eligible=eligible,
         )
+
+    @property
+    def _has_history(self) -> bool:
+        return self.keeps_potential or self.counts_past_spikes
 
     @property
     def _alignment(self) -> Alignment:
         if not self.use_temporal_score:
             return Alignment.NONE
         return Alignment.ALL_SPIKES if self.counts_past_spikes else Alignment.ENCODING
-
-
-PHYSIOLOGICAL = Neuron(is_physiological=True)
-"""The neuron at rest 0, with the published constants."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -118,7 +133,7 @@ class PublishedSynaptic(ShortRepr):
     and ``time_scale`` shape its time constant, ``v_rest`` and ``i_rest`` are the rest values of the published neuron.
 
     Ablations: without ``use_temporal_score`` the stimulus is the cosine, without ``use_dynamic_tau`` time constants do
-    not grow, ``stimulus_th=0`` does not limit propagation, ``max_generations=1`` propagates nothing,
+    not grow, without ``keeps_potential`` every stimulus finds V = I = 0, ``stimulus_th=0`` does not limit propagation, ``max_generations=1`` propagates nothing,
     ``alignment_version=1`` aligns spike trains as arXiv version 1 did.
 
     The defaults have remedies for the limitations that the paper names, each switched off in ``FAITHFUL``:
@@ -142,6 +157,7 @@ class PublishedSynaptic(ShortRepr):
     i_rest: float = -7.127504404013959
     use_temporal_score: bool = True
     use_dynamic_tau: bool = True
+    keeps_potential: bool = True
     max_generations: float = math.inf
     alignment_version: int = 2
     is_physiological: bool = True
@@ -160,7 +176,9 @@ class PublishedSynaptic(ShortRepr):
     def neuron(self) -> Neuron:
         """The constants of every memory's neuron, the key of the cached state."""
         time_constant = TimeConstant(self.tau_init, self.tau_scale, self.time_scale, self.use_dynamic_tau)
-        return Neuron(self.v_th, self.v_rest, self.i_rest, self.is_physiological, time_constant)
+        return Neuron(
+            self.v_th, self.v_rest, self.i_rest, self.is_physiological, time_constant, self.keeps_potential
+        )
 
     @property
     def coupling(self) -> Coupling:

@@ -5,7 +5,7 @@ same after one turn and after a hundred thousand. Time is in turns.
 """
 # ruff: noqa: N802, N803, N806  # the paper's symbols
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ class Neuron:
     """The constants of all neurons of a memory; the published values (papers.md 1.2) are the defaults.
 
     ``is_physiological`` chooses the exact current-based neuron at rest 0 instead of the published difference equations.
+    Ablation: without ``keeps_potential`` V and I are 0 after every stimulus, so no stimulus adds to an earlier one.
     """
 
     v_th: float = 0.09965483747846116
@@ -26,6 +27,7 @@ class Neuron:
     i_rest: float = -7.127504404013959
     is_physiological: bool = False
     time_constant: TimeConstant = field(default_factory=TimeConstant)
+    keeps_potential: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,10 @@ def stimulate(neuron: Neuron, state: NeuronState, S: Floats, N: Turns) -> Stimul
     tau = neuron.time_constant.update(state.tau, N)
     t = neuron.time_constant.of_neuron(tau)
     fire = _solve_physiological if neuron.is_physiological else _solve_published
-    return fire(neuron, NeuronState(state.V, state.I, tau), t, S, N)
+    outcome = fire(neuron, NeuronState(state.V, state.I, tau), t, S, N)
+    if not neuron.keeps_potential:
+        outcome = replace(outcome, state=NeuronState(np.zeros(len(tau)), np.zeros(len(tau)), tau))
+    return outcome
 
 
 def _solve_physiological(neuron: Neuron, state: NeuronState, t: Floats, S: Floats, N: Turns) -> StimulusOutcome:
