@@ -189,6 +189,15 @@ def test_published_neuron_fires_again_after_firing(N: int) -> None:
     assert again.has_fired[0] == (N >= 1)
 
 
+def test_published_neuron_waits_again_where_no_potential_is_kept() -> None:
+    fired = _stimulate_at_rest(replace(FAITHFUL, keeps_potential=False).neuron, 0.1, 5)
+    assert fired.has_fired[0]
+    assert (fired.state.V[0], fired.state.I[0]) == (0, 0)
+    below = _stimulate_at_rest(FAITHFUL.neuron, 0.1, 4)
+    assert not below.has_fired[0]
+    assert 0 < below.state.V[0] < FAITHFUL.v_th  # as published, it is kept
+
+
 def test_tau_grows_by_almost_one_per_stimulus() -> None:
     """papers.md 1.7: by 0.99928 after one turn."""
     one = FAITHFUL.neuron.time_constant.update(np.ones(1), np.array([1]))
@@ -348,7 +357,14 @@ def test_faithful_ranks_fired_before_stimulated_and_leaves_out_the_rest() -> Non
 @pytest.mark.medium
 def test_replay_of_the_log_equals_the_activations(tmp_path: Path) -> None:
     """In a real memory, stored and recalled in turns, the state follows from the log alone, reloaded or grown."""
-    for strategy in (replace(FAITHFUL, cos_th=0.15), replace(REMEDIED, quantile=0.5, v_th=0.03)):
+    history = replace(PRACTICAL, writes_on_store=True)
+    for strategy in (
+        replace(FAITHFUL, cos_th=0.15),
+        replace(REMEDIED, quantile=0.5, v_th=0.03),
+        replace(history, keeps_potential=True, name="potential"),
+        replace(history, counts_past_spikes=True, name="spikes"),
+        replace(history, keeps_potential=True, counts_past_spikes=True, name="both"),
+    ):
         clock, path = FakeClock(), tmp_path / f"{strategy.name}.db"
         predicted: list[Prediction] = []
         with Memory(
@@ -394,7 +410,7 @@ class Prediction:
 class Spy:
     """A strategy that reports what it activates."""
 
-    strategy: PublishedSynaptic
+    strategy: Synaptic | PublishedSynaptic
     report: Callable[[Prediction], None]
     writes_on_store: bool = True
     name: str = field(default="spy")
@@ -408,7 +424,10 @@ class Spy:
         outcome = lif_neuron.stimulate(
             self.strategy.neuron, state.neurons.select(rows), stimuli, state.turns_since_spike(rows)
         )
-        assert (activation.contributions.get("fired", graph.zeros())[rows] > 0).tolist() == outcome.has_fired.tolist()
+        has_fired = activation.contributions.get("fired", graph.zeros())[rows] > 0
+        # Where the cue sends nothing, a memory that fires by what is passed on has no contribution "fired".
+        is_shown = has_fired | (activation.contributions.get("stimulus", np.ones(len(graph)))[rows] > 0)
+        assert has_fired[is_shown].tolist() == outcome.has_fired[is_shown].tolist()
         self.report(Prediction(state.now, rows, outcome))
         return activation
 

@@ -3,6 +3,7 @@
 
 import math
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -10,21 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import Memory
+from ecphora import InvalidInput, Memory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Access, AccessKind, Query, Vector, WriteBatch
+from ecphora.ports import Activation
+from ecphora.stages.synaptic.lif_neuron import stimulate
 from ecphora.stages.synaptic.network_state import network_state
 from ecphora.stages.synaptic.propagation import Coupling, keep_strongest
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.synaptic import PHYSIOLOGICAL, PublishedSynaptic, Synaptic
+from ecphora.strategies.synaptic import PublishedSynaptic, Synaptic
 from ecphora.testing import NOON, FakeClock, sample_node
 
 PRACTICAL = Synaptic()
-SCALE = PRACTICAL.bond_scale
+KEPT = replace(PRACTICAL, keeps_potential=True)
+NEURON, SCALE = KEPT.neuron, PRACTICAL.bond_scale
 T1 = 2 / (1 + math.exp(-math.exp(-1 / 3))) - 1
 """The temporal score of two turns next to each other."""
+LATER = NOON + timedelta(minutes=1)
 
 
 def test_memory_that_fires_stimulates_the_turns_beside_it() -> None:
@@ -99,9 +104,60 @@ def test_kept_potential_lets_a_weaker_memory_fire() -> None:
     """Memory 1 was stimulated just before: what is left of it adds to the cue's stimulus."""
     graph = _successive([0, 40, 90], stimulated=1)
     assert np.flatnonzero(PRACTICAL.activate(_at(0), graph).contributions["fired"]).tolist() == [0]
-    kept = replace(PRACTICAL, keeps_potential=True).activate(_at(0), graph)
+    kept = KEPT.activate(_at(0), graph)
     assert np.flatnonzero(kept.contributions["fired"]).tolist() == [0, 1]
     assert np.flatnonzero(kept.stimulus).tolist() == [0, 1]
+
+
+def test_stimulus_below_the_threshold_leaves_a_potential_that_changes_a_later_recall() -> None:
+    """Memory 1, at a cosine of .77, does not fire at the first cue, whose threshold is .9; at the second it does.
+
+    Scaled so that the threshold is e v_th, the stimulus is .77 / .9 of it. It decays with the time constant of a neuron
+    stimulated once; memory 2, which fired instead, begins anew at 0. It is the same with another floor, as of another
+    embedder, if the cosine counted from it is. Nothing is passed on here.
+    """
+    alone = replace(KEPT, max_generations=1)
+    for floor, angle in ((0.0, 40), (0.5, math.degrees(math.acos(0.5 + math.cos(math.radians(40)) / 2)))):
+        graph, cue = _successive([90, angle, 0]), replace(_at(0), similarity_floor=floor)
+        first = alone.activate(cue, graph)
+        assert np.flatnonzero(first.contributions["fired"]).tolist() == [2]
+        grown = _log_stimuli(graph, first)
+        state, rows = network_state(grown, NEURON), np.arange(3)
+        later = stimulate(NEURON, state.neurons, np.zeros(3), state.turns_since_spike(rows) + 10).state.V
+        t = NEURON.time_constant.of_neuron(state.neurons.tau)[1] + NEURON.time_constant.tau_scale  # it grows by 1
+        S = math.cos(math.radians(40)) / 0.9 * math.e * NEURON.v_th
+        assert later.tolist() == pytest.approx([0, S * 10 / t * math.exp(-10 / t), 0], rel=1e-3)
+        assert 0 < later[1] < NEURON.v_th
+        assert np.flatnonzero(alone.activate(cue, grown).contributions["fired"]).tolist() == [1, 2]
+        for without in ({}, {"counts_past_spikes": True}):
+            found = replace(alone, keeps_potential=False, **without).activate(cue, grown)
+            assert np.flatnonzero(found.contributions["fired"]).tolist() == [2]
+        before, after = (KEPT.activate(cue, one).contributions["adjacent turn"] for one in (graph, grown))
+        assert after[0] >= before[0]
+        assert after[2] > before[2]  # memory 1 fires, and passes its stimulus on
+
+
+def test_strongest_that_do_not_fire_are_logged_too() -> None:
+    """Of 40 that are as similar, 20 count, since 1 is .05 of 20; more if they fire, fewer if epsilon is higher."""
+    graph = _successive([0.0, *[40.0] * 40])
+    assert np.count_nonzero(KEPT.activate(_at(0), graph).stimulus) == 20
+    assert np.count_nonzero(replace(KEPT, epsilon=0.1).activate(_at(0), graph).stimulus) == 10
+    assert np.count_nonzero(replace(KEPT, firing_fraction=0.7).activate(_at(0), graph).stimulus) == 41
+    assert not PRACTICAL.activate(_at(0), graph).stimulus.any()
+
+
+def test_weak_stimulus_that_does_not_count_makes_no_charged_memory_fire() -> None:
+    """Memory 0 is nearly at the threshold, and 20 others are far more similar to the cue."""
+    graph = _successive([80.0, *[0.0] * 25], stimulated=0, strength=0.99 * math.e * NEURON.v_th)
+    found = KEPT.activate(_at(0), graph)
+    assert found.scores[0] > 0.01
+    assert not found.contributions["fired"][0]
+    assert not found.stimulus[0]
+
+
+def test_memories_that_all_fire_keep_nothing() -> None:
+    with pytest.raises(InvalidInput, match="firing_fraction above 0"):
+        replace(KEPT, firing_fraction=0.0)
 
 
 def test_past_spikes_count_for_the_temporal_score() -> None:
@@ -153,12 +209,24 @@ def test_cascade_equals_plain_loops(angles: list[int], fraction: float, generati
     assert found.contributions["adjacent turn"] == pytest.approx(passed, abs=1e-5)
 
 
-def _successive(angles: list[int] | list[float], stimulated: int | None = None) -> Graph:
+def _log_stimuli(graph: Graph, activation: Activation) -> Graph:
+    """The graph after a cue at the next turn, with what it stimulated."""
+    stimulated = np.flatnonzero(activation.stimulus).tolist()
+    accesses = tuple(
+        Access(f"t{row}", LATER, AccessKind.STIMULATED, float(activation.stimulus[row]), seq=len(graph) + 1 + count)
+        for count, row in enumerate(stimulated)
+    )
+    return apply_batch(graph, WriteBatch(accesses=accesses, revision=2))
+
+
+def _successive(angles: list[int] | list[float], stimulated: int | None = None, strength: float = 0.2) -> Graph:
     """Turns at some angles in the plane; one of them was stimulated just after the last."""
     nodes = tuple(sample_node(f"t{place}", seq=place + 1) for place in range(len(angles)))
     vectors = {node.id: _point(angle) for node, angle in zip(nodes, angles, strict=True)}
     accesses = (
-        () if stimulated is None else (Access(f"t{stimulated}", NOON, AccessKind.STIMULATED, 0.2, seq=len(nodes) + 1),)
+        ()
+        if stimulated is None
+        else (Access(f"t{stimulated}", NOON, AccessKind.STIMULATED, strength, seq=len(nodes) + 1),)
     )
     return apply_batch(Graph(), WriteBatch(nodes=nodes, vectors=vectors, accesses=accesses, revision=1))
 
@@ -172,10 +240,12 @@ def _point(degrees: float) -> Vector:
 
 
 def test_stimulus_that_is_logged_is_the_cues_and_what_was_passed_on() -> None:
+    """In units of the threshold, .9 of the highest that the cue sends, which becomes e v_th."""
     found = replace(PRACTICAL, counts_past_spikes=True).activate(_at(0), _successive([0, 5, 90]))
     assert found.contributions["adjacent turn"][:2].all()
     expected = found.contributions["fired"] + found.contributions["adjacent turn"]
-    assert found.stimulus == pytest.approx(np.where(found.contributions["fired"] > 0, expected, 0))
+    scale = math.e * NEURON.v_th / (0.9 * SCALE)
+    assert found.stimulus == pytest.approx(np.where(found.contributions["fired"] > 0, expected * scale, 0), rel=1e-5)
 
 
 def test_later_parent_of_equal_stimuli_is_kept() -> None:
@@ -192,11 +262,11 @@ def test_trains_are_aligned_by_the_accumulating_table_unless_told_otherwise() ->
 def test_confidence_is_a_half_where_a_memory_at_rest_just_fires() -> None:
     """The stimulus S causes a potential of S / e, and fires at v_th: .5 S / e over 2 v_th at a cosine of .5."""
     graph, cue = _successive([60]), _at(0)
-    expected = 0.5 * SCALE / math.e / (2 * PHYSIOLOGICAL.v_th)
+    expected = 0.5 * SCALE / math.e / (2 * NEURON.v_th)
     assert PRACTICAL.activate(cue, graph).confidence == pytest.approx(expected, abs=1e-6)
     remedied = PublishedSynaptic(cos_th=0.0)
     assert remedied.activate(cue, graph).confidence == pytest.approx(expected, abs=1e-6)
-    just_fires = math.e * PHYSIOLOGICAL.v_th / SCALE
+    just_fires = math.e * NEURON.v_th / SCALE
     assert PRACTICAL.activate(_at(math.degrees(math.acos(just_fires))), _successive([0])).confidence == pytest.approx(
         0.5
     )
@@ -206,5 +276,5 @@ def test_memory_that_is_stored_again_keeps_its_first_spike() -> None:
     """It is at the turn at which the memory was encoded."""
     graph = _successive([0, 45])
     again = apply_batch(graph, WriteBatch(accesses=(Access("t0", NOON, AccessKind.ENCODED, seq=9),), revision=2))
-    first, second = (network_state(one, PHYSIOLOGICAL).spike_trains(np.array([0])) for one in (graph, again))
+    first, second = (network_state(one, NEURON).spike_trains(np.array([0])) for one in (graph, again))
     assert first.times.tolist() == second.times.tolist() == [1]
