@@ -155,6 +155,18 @@ def test_weak_stimulus_that_does_not_count_makes_no_charged_memory_fire() -> Non
     assert not found.stimulus[0]
 
 
+def test_memory_that_fired_is_logged_though_others_are_stronger_in_the_end() -> None:
+    """Memory 0 fires with what it kept. Then the turn beside the best gets more, and memory 0 is not .3 of those before.
+
+    By the cue, these three have 1.11, .38 and .345 of the threshold; what is passed on makes .345 about .4.
+    """
+    graph = _successive([70, *[90] * 20, 0, 71.9], stimulated=0, strength=0.99 * math.e * NEURON.v_th)
+    found = replace(KEPT, epsilon=0.3).activate(_at(0), graph)
+    assert np.flatnonzero(found.contributions["fired"]).tolist() == [0, 21]
+    assert found.scores[22] > found.scores[0]
+    assert np.flatnonzero(found.stimulus).tolist() == [0, 21, 22]
+
+
 def test_memories_that_all_fire_keep_nothing() -> None:
     with pytest.raises(InvalidInput, match="firing_fraction above 0"):
         replace(KEPT, firing_fraction=0.0)
