@@ -93,7 +93,7 @@ def remedy_rows() -> list[Row]:
         Row("early stop: one generation", replace(FAITHFUL, max_generations=1)),
         Row("marginal stimulus: epsilon = .05", replace(FAITHFUL, epsilon=0.05)),
         Row("cos_th: the .95 quantile", replace(FAITHFUL, cos_th=None, quantile=0.95)),
-        Row("tau of 3 turns", replace(FAITHFUL, tau_init=0.5, tau_scale=2.0)),
+        Row("tau of 3 turns", replace(FAITHFUL, tau_init=2.0, tau_scale=1.0)),
         Row("ranked by stimulus", replace(FAITHFUL, rank_by_stimulus=True)),
         Row("neuron at rest 0, 16 spikes", at_rest),
         *(Row(f"the same, v_th × {by}", replace(at_rest, v_th=by * FAITHFUL.v_th)) for by in (1.5, 2)),
