@@ -220,8 +220,8 @@ def measure(spaces: Sequence[QuerySpace], rows: Sequence[Row], *, has_erc: bool)
     """Print the table of some rows; conversations are stored anew for each row that writes."""
     dense = Row("`dense`", Dense())
     base = [one for space in spaces for one in ask(space, dense)]
-    heads = ("recall@5", "recall@10", "fire", "gold among them", "of the gold", "dense, as many", "charged")
-    heads = (*heads, "ERC") if has_erc else heads
+    heads = ["recall@5", "recall@10", "fire", "gold among them", "of the gold", "dense, as many", "charged"]
+    heads += ["ERC"] if has_erc else []
     print("|  | " + " | ".join(heads) + " |\n| --- |" + " ---: |" * len(heads))
     counts: list[int] = []
     for row in (*rows, dense):

@@ -129,8 +129,9 @@ def test_stimulus_below_the_threshold_leaves_a_potential_that_changes_a_later_re
         assert later.tolist() == pytest.approx([0, S * 10 / t * math.exp(-10 / t), 0], rel=1e-3)
         assert 0 < later[1] < NEURON.v_th
         assert np.flatnonzero(alone.activate(cue, grown).contributions["fired"]).tolist() == [1, 2]
-        for without in ({}, {"counts_past_spikes": True}):
-            found = replace(alone, keeps_potential=False, **without).activate(cue, grown)
+        for counts_past_spikes in (False, True):
+            without = replace(alone, keeps_potential=False, counts_past_spikes=counts_past_spikes)
+            found = without.activate(cue, grown)
             assert np.flatnonzero(found.contributions["fired"]).tolist() == [2]
         before, after = (KEPT.activate(cue, one).contributions["adjacent turn"] for one in (graph, grown))
         assert after[0] >= before[0]
@@ -156,7 +157,7 @@ def test_weak_stimulus_that_does_not_count_makes_no_charged_memory_fire() -> Non
 
 
 def test_memory_that_fired_is_logged_though_others_are_stronger_in_the_end() -> None:
-    """Memory 0 fires with what it kept. Then the turn beside the best gets more, and memory 0 is not .3 of those before.
+    """Memory 0 fires with what it kept. Then the turn beside the best gets more, and .3 of the sum is more than its own.
 
     By the cue, these three have 1.11, .38 and .345 of the threshold; what is passed on makes .345 about .4.
     """

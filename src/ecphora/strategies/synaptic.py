@@ -48,11 +48,11 @@ class Synaptic(ShortRepr):
     published T is never below 1/2, with a time constant of 119 turns and more, which does not distinguish the turns
     of one dialogue. Memories have neither an earlier potential nor the spikes of earlier cues.
 
-    ``keeps_potential`` and ``counts_past_spikes`` switch on each part of the history; both need ``writes_on_store``, and
-    a ``firing_fraction`` above 0. Stimuli are then scaled to the cue, so that the threshold of the cue is the published
+    ``keeps_potential`` and ``counts_past_spikes`` switch on each part of the history; both need ``writes_on_store``,
+    and a ``firing_fraction`` above 0. Stimuli are then scaled to the cue, so that its threshold is the published
     ``v_th`` (see ``firing_cascade.History``). Logged are the memories that fire, and of the others the strongest, while
-    each adds ``epsilon`` of the stimuli before (1.11.1), about 20 a turn; published, all that are stimulated. One
-    that was stimulated without firing keeps a potential, to which the next stimulus adds; and one more spike.
+    each adds ``epsilon`` of the stimuli before (1.11.1), about 20 a turn; published, all that are stimulated. One that
+    is stimulated without firing keeps a potential, to which the next stimulus adds, and gets one more spike.
 
     Ablations: without ``use_temporal_score`` T = 1, ``max_generations=1`` propagates nothing, with
     ``firing_fraction=0`` every stimulated memory passes its stimulus on.
@@ -72,7 +72,7 @@ class Synaptic(ShortRepr):
 
     def __post_init__(self) -> None:
         if self._has_history and self.firing_fraction <= 0:
-            raise InvalidInput("a history needs a firing_fraction above 0: where all memories fire, none keeps anything")
+            raise InvalidInput("a history needs a firing_fraction above 0: where all fire, none keeps anything")
 
     @property
     def neuron(self) -> Neuron:
@@ -133,8 +133,8 @@ class PublishedSynaptic(ShortRepr):
     and ``time_scale`` shape its time constant, ``v_rest`` and ``i_rest`` are the rest values of the published neuron.
 
     Ablations: without ``use_temporal_score`` the stimulus is the cosine, without ``use_dynamic_tau`` time constants do
-    not grow, without ``keeps_potential`` every stimulus finds V = I = 0, ``stimulus_th=0`` does not limit propagation, ``max_generations=1`` propagates nothing,
-    ``alignment_version=1`` aligns spike trains as arXiv version 1 did.
+    not grow, without ``keeps_potential`` every stimulus finds V = I = 0, ``stimulus_th=0`` does not limit propagation,
+    ``max_generations=1`` propagates nothing, ``alignment_version=1`` aligns spike trains as arXiv version 1 did.
 
     The defaults have remedies for the limitations that the paper names, each switched off in ``FAITHFUL``:
     ``is_physiological``, the exact neuron at rest 0, as the published one fires after five turns whatever reaches it
@@ -176,9 +176,7 @@ class PublishedSynaptic(ShortRepr):
     def neuron(self) -> Neuron:
         """The constants of every memory's neuron, the key of the cached state."""
         time_constant = TimeConstant(self.tau_init, self.tau_scale, self.time_scale, self.use_dynamic_tau)
-        return Neuron(
-            self.v_th, self.v_rest, self.i_rest, self.is_physiological, time_constant, self.keeps_potential
-        )
+        return Neuron(self.v_th, self.v_rest, self.i_rest, self.is_physiological, time_constant, self.keeps_potential)
 
     @property
     def coupling(self) -> Coupling:

@@ -132,7 +132,7 @@ def fire_cascade(
         if not fires.any() or generation >= max_generations:
             break
         parents = np.flatnonzero(fires)
-        passed = _passed_by(graph, parents, total[parents], is_open, synapses, history)
+        passed = _passed_by(graph, parents, total[parents], is_open, synapses, history=history)
         is_stronger = cascade.passed_on < passed.S
         cascade.passed_on[is_stronger], cascade.parent[is_stronger] = passed.S[is_stronger], passed.parent[is_stronger]
         generation += 1
@@ -140,7 +140,7 @@ def fire_cascade(
 
 
 def _passed_by(
-    graph: Graph, parents: Rows, S: Floats, is_open: Mask, synapses: Synapses, history: History | None
+    graph: Graph, parents: Rows, S: Floats, is_open: Mask, synapses: Synapses, *, history: History | None
 ) -> AdjacentStimuli:
     """What some memories of stimuli S pass on to all open rows but themselves."""
     if synapses.alignment is Alignment.ENCODING:
