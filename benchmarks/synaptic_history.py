@@ -7,11 +7,11 @@ questions are asked. Parts: ``history`` and ``published-history``, the practical
 without the potential and the spikes of earlier turns; ``costh``, the published form at several cosine thresholds;
 ``remedies``, one remedy at a time against over-retrieval; ``baselines``, the baselines of the paper.
 
-Columns: recall@5 and @10 with the difference to dense of the same run, bold if its 95% interval over questions excludes
-0; the memories that fire per question; the share of gold among them, and the share of the gold that they hold (micro
+Columns: recall@5 and @10 with the differences to dense and to the first row of the same run, bold if the 95% interval
+over questions excludes 0; the memories that fire per question; the share of gold among them, and the share of the gold that they hold (micro
 averages); the share that as many memories of dense hold; and the charged memories, the share of all with a potential
-above 0 and below the threshold when the questions are asked. ERC of a strategy takes the number from what fires in
-``as published``.
+above 0 and below the threshold when the questions are asked. ERC: the share of the gold among as many documents as fire
+in the first row, ``as published`` (micro average, as in the paper).
 """
 
 import argparse
@@ -193,26 +193,43 @@ def recalls(answers: Sequence[Answer], k: int) -> Numbers:
     return np.array([one.hits(k) / one.gold for one in answers])
 
 
+def number(value: float, *, is_signed: bool = False) -> str:
+    """A number with three digits and no leading zero."""
+    return f"{value:{'+' if is_signed else ''}.3f}".replace("0.", ".", 1)
+
+
 def share(hits: int, of: int) -> str:
-    """A ratio with three digits."""
-    return f"{hits / of:.3f}" if of else "–"
+    """A ratio, or a dash for none."""
+    return number(hits / of) if of else "–"
 
 
-def cells(row: Row, answers: Sequence[Answer], base: Sequence[Answer], charge: float, counts: Sequence[int]) -> str:
-    """The cells of a row; ``base`` are the answers of dense, ``counts`` how many fire in the published form."""
+def difference(found: Numbers, base: Numbers) -> str:
+    """The mean difference over questions, bold if its 95% interval excludes 0."""
+    gain = found - base
+    is_sure = abs(gain.mean()) > 1.96 * gain.std() / len(gain) ** 0.5
+    return f"**{number(gain.mean(), is_signed=True)}**" if is_sure else number(gain.mean(), is_signed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """The answers that a row is compared with: those of dense, and those of the first row of its table."""
+
+    dense: Sequence[Answer]
+    first: Sequence[Answer]
+
+
+def cells(row: Row, answers: Sequence[Answer], references: References, charge: float, *, has_erc: bool) -> str:
+    """The cells of a row."""
     parts = []
     for k in (5, 10):
-        found = recalls(answers, k)
-        gain = found - recalls(base, k)
-        is_sure = abs(gain.mean()) > 1.96 * gain.std() / len(gain) ** 0.5
-        parts.append(f"{found.mean():.3f} " + (f"**{gain.mean():+.3f}**" if is_sure else f"{gain.mean():+.3f}"))
+        found, to_dense = recalls(answers, k), difference(recalls(answers, k), recalls(references.dense, k))
+        parts += [f"{number(found.mean())} {to_dense}", difference(found, recalls(references.first, k))]
     fired, gold = sum(one.fired for one in answers), sum(one.gold for one in answers)
     hits = sum(one.hits(one.fired) for one in answers)
-    same = sum(two.hits(one.fired) for one, two in zip(answers, base, strict=True))
-    parts += [f"{fired / len(answers):.1f}", share(hits, fired), share(hits, gold), share(same, gold)]
-    parts.append(f"{charge:.3f}")
-    if counts:
-        parts.append(share(sum(one.hits(count) for one, count in zip(answers, counts, strict=True)), gold))
+    same = sum(two.hits(one.fired) for one, two in zip(answers, references.dense, strict=True))
+    parts += [f"{fired / len(answers):.1f}", share(hits, fired), share(hits, gold), share(same, gold), number(charge)]
+    if has_erc:
+        parts.append(share(sum(one.hits(two.fired) for one, two in zip(answers, references.first, strict=True)), gold))
     return f"| {row.name} | " + " | ".join(parts) + " |"
 
 
@@ -220,17 +237,17 @@ def measure(spaces: Sequence[QuerySpace], rows: Sequence[Row], *, has_erc: bool)
     """Print the table of some rows; conversations are stored anew for each row that writes."""
     dense = Row("`dense`", Dense())
     base = [one for space in spaces for one in ask(space, dense)]
-    heads = ["recall@5", "recall@10", "fire", "gold among them", "of the gold", "dense, as many", "charged"]
+    heads = ["recall@5", "to row 1", "recall@10", "to row 1"]
+    heads += ["fire", "gold among them", "of the gold", "dense, as many", "charged"]
     heads += ["ERC"] if has_erc else []
     print("|  | " + " | ".join(heads) + " |\n| --- |" + " ---: |" * len(heads))
-    counts: list[int] = []
+    first: list[Answer] = []
     for row in (*rows, dense):
         stored = [store(space, row.strategy) for space in spaces]
         answers = [one for space in stored for one in ask(space, row)]
-        if has_erc and row.name == PUBLISHED:
-            counts = [one.fired for one in answers]
+        first = first or answers
         charge = float(np.mean([charged(space, row.strategy) for space in stored]))
-        print(cells(row, answers, base, charge, counts), flush=True)
+        print(cells(row, answers, References(base, first), charge, has_erc=has_erc), flush=True)
     print()
 
 

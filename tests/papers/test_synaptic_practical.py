@@ -157,7 +157,7 @@ def test_weak_stimulus_that_does_not_count_makes_no_charged_memory_fire() -> Non
 
 
 def test_memory_that_fired_is_logged_though_others_are_stronger_in_the_end() -> None:
-    """Memory 0 fires with what it kept. Then the turn beside the best gets more, and .3 of the sum is more than its own.
+    """Memory 0 fires with what it kept. Then the turn beside the best gets more, so that memory 0 no longer counts.
 
     By the cue, these three have 1.11, .38 and .345 of the threshold; what is passed on makes .345 about .4.
     """
