@@ -8,10 +8,10 @@ without the potential and the spikes of earlier turns; ``costh``, the published 
 ``remedies``, one remedy at a time against over-retrieval; ``baselines``, the baselines of the paper.
 
 Columns: recall@5 and @10 with the differences to dense and to the first row of the same run, bold if the 95% interval
-over questions excludes 0; the memories that fire per question; the share of gold among them, and the share of the gold that they hold (micro
-averages); the share that as many memories of dense hold; and the charged memories, the share of all with a potential
-above 0 and below the threshold when the questions are asked. ERC: the share of the gold among as many documents as fire
-in the first row, ``as published`` (micro average, as in the paper).
+over questions excludes 0; the memories that fire per question; the share of gold among them, and the share of the gold
+that they hold (micro averages); the share that as many memories of dense hold; and the charged memories, the share of
+all with a potential above 0 and below the threshold when the questions are asked. ERC: the share of the gold among as
+many documents as fire in the first row, ``as published`` (micro average, as in the paper).
 """
 
 import argparse
