@@ -124,7 +124,11 @@ PARTS = {
 
 
 def store(space: QuerySpace, strategy: Strategy) -> QuerySpace:
-    """A space whose turns were stored one by one with a strategy: their vectors alone, in a graph of its own."""
+    """A space whose turns were stored one by one with a strategy: their vectors alone, in a graph of its own.
+
+    That is ten times as fast as a memory. The parts of a long text are turns of their own here, which stimulate each
+    other; in a memory they are stored together.
+    """
     if not writes_on_store(strategy):
         return space
     episodes = np.flatnonzero(space.graph.episodes & (space.graph.vector_positions >= 0))
