@@ -26,6 +26,7 @@ from ecphora.strategies import resolve_strategy
 from ecphora.strategies.weave import Weave
 
 STRATEGIES = ("dense", "bm25", "rrf", "synaptic", "synapse", "eisa", "ecphory", "weave", "fused")
+ALL = (*STRATEGIES, "weave, no strands")
 CUTOFFS = {"xquad": (1, 5), "madial": (5, 10)}
 """The sets, and the cuts of recall: a question of madial has several memories."""
 ARROW = "->"
@@ -58,10 +59,11 @@ def crossed_cases(name: str, data: Path) -> list[Case]:
     return cases if is_crossed else list(with_both_languages(cases))
 
 
-def figures(name: str, data: Path, embedder: CachingEmbedder) -> Iterator[Figure]:
+def figures(name: str, data: Path, embedder: CachingEmbedder, wanted: Sequence[str]) -> Iterator[Figure]:
     """The recall of every strategy for each pair of languages, and its difference to dense."""
     no_strands = replace(Weave(), w_sim=1.0, w_strand=0.0, name="weave, no strands")
-    strategies = [*map(resolve_strategy, STRATEGIES), no_strands]
+    known = [*map(resolve_strategy, STRATEGIES), no_strands]
+    strategies = [one for one in known if one.name in {"dense", *wanted}]
     spaces = build_spaces(crossed_cases(name, data), strategies, embedder)
     categories = np.array([space.case.questions[place].category for space, place in ranked_questions(spaces["dense"])])
     found: dict[str, StrategyResults] = {}
@@ -85,10 +87,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--set", dest="names", action="append", choices=sorted(CUTOFFS))
     parser.add_argument("--embedder", default="e5")
+    parser.add_argument("--strategy", action="append", help="one of the rows; may be repeated (default: all)")
     arguments = parser.parse_args()
     with open_embedder(arguments.embedder) as embedder:
         for name in arguments.names or CUTOFFS:
-            for table in question_tables(list(figures(name, arguments.data, embedder))):
+            for table in question_tables(list(figures(name, arguments.data, embedder, arguments.strategy or ALL))):
                 Console(width=140).print(table)
 
 
