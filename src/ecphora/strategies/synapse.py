@@ -46,9 +46,10 @@ class Synapse(ShortRepr):
     ``use_lexical_similarity``: BM25 is half of a row's similarity. ``use_similarity_floor``: cosines count from the
     embedder's cosine of two unrelated texts, 0 with MiniLM and .72 with multilingual-e5-small. ``include_unreached``:
     rows that activation did not reach are scored too. ``protect_anchors``: no anchor of both triggers is inhibited
-    below its initial activation, and if anchors are suppressed the last iteration is repeated with less inhibition.
-    ``blend_cold_start``: the fewer edges there are, the less they count. ``ground_confidence``: above the gate, the
-    confidence is computed from the best memories.
+    below its initial activation. ``repeat_iteration``: if anchors are suppressed, the last iteration is repeated with
+    less inhibition. ``blend_few_edges``: the fewer edges there are, the less they count. ``fall_back_in_cold_start``:
+    below ten nodes edges do not count, and later turns rank before earlier ones. ``ground_confidence``: above the gate,
+    the confidence is computed from the best memories.
     """
 
     alpha: float = 1.0  # inferred: from an implementation alone
@@ -75,7 +76,9 @@ class Synapse(ShortRepr):
     use_similarity_floor: bool = True
     include_unreached: bool = True
     protect_anchors: bool = True
-    blend_cold_start: bool = True
+    repeat_iteration: bool = True
+    blend_few_edges: bool = True
+    fall_back_in_cold_start: bool = True
     ground_confidence: bool = True
     needs_full_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
     name: str = "synapse"
@@ -132,7 +135,7 @@ class Synapse(ShortRepr):
         )
         # 4: λ1·cos + λ2·a + λ3·PageRank
         contributions = self._contributions(graph, trigger, iteration.activation, layer, eligible)
-        if self.protect_anchors and tunneling.has_tunneling(  # §2.10, 2
+        if self.repeat_iteration and tunneling.has_tunneling(  # §2.10, 2
             trigger, self._results(contributions, eligible), iteration
         ):
             edges = layer.edges_from(graph, np.flatnonzero(iteration.u))
@@ -178,7 +181,7 @@ class Synapse(ShortRepr):
             is_scored |= trigger.similarity > 0
         rank = graph.zeros()
         rank[: len(layer.pagerank)] = layer.pagerank
-        g = self._connectivity(graph, trigger, layer) if self.blend_cold_start else 1.0
+        g = self._connectivity(graph, trigger, layer)
         contributions = {
             "dense similarity": g * self.lambda1 * trigger.similarity + (1 - g) * trigger.similarity,
             "activation": g * self.lambda2 * activation,
@@ -187,7 +190,7 @@ class Synapse(ShortRepr):
         contributions = {
             name: (share * (is_scored & eligible)).astype(np.float32) for name, share in contributions.items()
         }
-        if self.blend_cold_start and is_cold_start(graph):
+        if self.fall_back_in_cold_start and is_cold_start(graph):
             rows = np.flatnonzero(eligible)
             contributions["recency"] = graph.zeros()
             contributions["recency"][rows] = LAST_TURN_WEIGHT * np.arange(1, len(rows) + 1) / len(rows)
@@ -195,8 +198,12 @@ class Synapse(ShortRepr):
 
     def _connectivity(self, graph: Graph, trigger: TriggerResult, layer: Layer) -> float:
         """g of §2.10, 1, from the edges that leave the anchors and their neighbors; 0 in a cold start."""
+        if self.fall_back_in_cold_start and is_cold_start(graph):
+            return 0.0
+        if not self.blend_few_edges:
+            return 1.0
         nearby = np.union1d(trigger.anchors, layer.edges_from(graph, trigger.anchors).dst)
-        return 0.0 if is_cold_start(graph) else min(1.0, len(layer.edges_from(graph, nearby)) / E0)
+        return min(1.0, len(layer.edges_from(graph, nearby)) / E0)
 
     def _confidence(
         self, query: Query, graph: Graph, trigger: TriggerResult, scores: Scores, max_activation: float
@@ -222,7 +229,9 @@ FAITHFUL = Synapse(
     use_lexical_similarity=False,
     include_unreached=False,
     protect_anchors=False,
-    blend_cold_start=False,
+    repeat_iteration=False,
+    blend_few_edges=False,
+    fall_back_in_cold_start=False,
     ground_confidence=False,
     needs_full_log=True,
     name="synapse-faithful",
