@@ -76,10 +76,11 @@ class WordSynapse(Synapse):
 
     words_per_memory: int = 5
     protect_anchors: bool = False
+    repeat_iteration: bool = False
 
     def _spread(self, query: Query, graph: Graph, eligible: Mask) -> tuple[TriggerResult, Iteration, dict[str, Scores]]:
-        trigger = self._find_anchors(query, graph, eligible)
         layer, count = consolidated_layer(graph, self.layer_config), len(graph)
+        trigger = self._find_anchors(query, graph, eligible, layer)
         words = graph.derive(
             ("word concepts", self.words_per_memory),
             lambda grown, before: word_concepts(grown, before, self.words_per_memory),

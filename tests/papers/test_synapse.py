@@ -43,7 +43,7 @@ from ecphora.testing import (
     sample_query,
 )
 
-BARE = replace(FAITHFUL, layer_config=LayerConfig(is_bidirectional=True), W=0)
+BARE = replace(FAITHFUL, layer_config=LayerConfig(is_bidirectional=True), use_concept_anchors=False, W=0)
 """The equations on the simplest graph: time edges in both directions, and concepts with the turns that name them."""
 
 

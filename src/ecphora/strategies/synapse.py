@@ -41,7 +41,8 @@ class Synapse(ShortRepr):
     """The paper's parameters by its symbols, and below them our additions; each can be switched off.
 
     ``tau_gate`` 0 switches the gate off, ``W`` 0 dormancy, ``T`` 0 spreading; ``top_k`` 0 returns all active memories.
-    ``anchors_per_trigger`` is the number of anchors of each trigger; ``use_fan_effect`` divides by the out-degree.
+    ``anchors_per_trigger`` is the number of anchors of each trigger; with ``use_concept_anchors`` the dense ones may be
+    concepts; ``use_fan_effect`` divides by the out-degree.
     ``use_previous_turn``: both triggers also read each turn together with the turn before it.
     ``use_lexical_similarity``: BM25 is half of a row's similarity. ``use_similarity_floor``: cosines count from the
     embedder's cosine of two unrelated texts, 0 with MiniLM and .72 with multilingual-e5-small. ``include_unreached``:
@@ -69,6 +70,7 @@ class Synapse(ShortRepr):
     tau_gate: float = 0.1  # recalibrated by `confidence_gate.calibrate_gate`, on musique; published .12
     anchors_per_trigger: int = 10  # inferred: §2.8
     use_lexical_trigger: bool = True
+    use_concept_anchors: bool = False  # deviation: changes no recall beyond chance here; as published True
     use_fan_effect: bool = True
     layer_config: LayerConfig = LAYER_CONFIG
     use_previous_turn: bool = True
@@ -121,9 +123,9 @@ class Synapse(ShortRepr):
     def _spread(self, query: Query, graph: Graph, eligible: Mask) -> tuple[TriggerResult, Iteration, dict[str, Scores]]:
         """The anchors, the last iteration, and the contributions to the scores."""
         # 1: the anchors, topk_BM25(q) ∪ topk_dense(q)
-        trigger = self._find_anchors(query, graph, eligible)
-        # 2 and 3: a_i(0) = α·cos for the anchors, then T times propagation, inhibition, activation
         layer = consolidated_layer(graph, replace(self.layer_config, similarity_floor=query.similarity_floor))
+        trigger = self._find_anchors(query, graph, eligible, layer)
+        # 2 and 3: a_i(0) = α·cos for the anchors, then T times propagation, inhibition, activation
         floor = tunneling.anchor_floor(trigger) if self.protect_anchors else graph.zeros()
         iteration = spreading_activation.spread(
             spreading_activation.initial_activation(trigger.anchors, trigger.initial_activation, self.alpha),
@@ -143,7 +145,7 @@ class Synapse(ShortRepr):
             contributions = self._contributions(graph, trigger, iteration.activation, layer, eligible)
         return trigger, iteration, contributions
 
-    def _find_anchors(self, query: Query, graph: Graph, eligible: Mask) -> TriggerResult:
+    def _find_anchors(self, query: Query, graph: Graph, eligible: Mask, layer: Layer) -> TriggerResult:
         return dual_trigger.find_anchors(
             graph,
             query,
@@ -153,6 +155,7 @@ class Synapse(ShortRepr):
             use_previous_turn=self.use_previous_turn,
             use_lexical_similarity=self.use_lexical_similarity,
             use_similarity_floor=self.use_similarity_floor,
+            concepts=layer.concepts if self.use_concept_anchors else None,
         )
 
     def _results(self, contributions: dict[str, Scores], eligible: Mask) -> Rows:
@@ -228,6 +231,7 @@ FAITHFUL = Synapse(
     use_previous_turn=False,
     use_lexical_similarity=False,
     include_unreached=False,
+    use_concept_anchors=True,
     protect_anchors=False,
     repeat_iteration=False,
     blend_few_edges=False,

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...graph import Graph
-from ...model import MENTION_LINKS, Kind, Link, Mask, Rows, Vectors
+from ...model import MENTION_LINKS, Kind, Link, Mask, Rows, Scores, Vector, Vectors
 from ..retrieval import dense
 from ..retrieval.entity_vectors import EntityVectors, entity_vectors, with_descriptions
 
@@ -27,6 +27,11 @@ class Concepts:
     sums: Vectors
     mention_episodes: Rows
     mention_concepts: Rows
+
+    def cosines(self, vector: Vector) -> tuple[Rows, Scores]:
+        """The rows of the concepts that these episodes mention, and the cosine of each with a unit vector."""
+        places = np.unique(self.mention_concepts)  # without those that were merged into others
+        return self.rows[places], normalize(self.sums[places]) @ vector
 
     def by_window(self, window_size: int) -> tuple[Rows, Rows]:
         """Each window of ``window_size`` episodes with each of its concepts, by window."""

@@ -12,7 +12,7 @@ from ...graph import CachedDerivation, Graph
 from ...grouping import concatenate_ranges
 from ...model import Rows, Scores
 from . import layer_edges
-from .concepts import find_concepts
+from .concepts import Concepts, find_concepts
 from .layer_edges import EdgeList, temporal_edges
 from .pagerank import pagerank
 
@@ -56,7 +56,8 @@ class Layer:
 
     They join episodes and concepts, concepts and concepts, and the last turn of a session with the first of the next;
     the turns of a session are joined by the graph itself. ``pagerank`` is the PageRank of each row divided by the
-    highest. Later rows are beyond the end of both. ``episode_count`` is the number of consolidated episodes.
+    highest. Later rows are beyond the end of both. ``concepts`` are those of the consolidated episodes, whose number is
+    ``episode_count``.
     """
 
     config: LayerConfig
@@ -64,6 +65,7 @@ class Layer:
     targets: Rows
     weights: Scores
     pagerank: Scores
+    concepts: Concepts
     episode_count: int
 
     def edges_from(self, graph: Graph, rows: Rows) -> EdgeList:
@@ -112,5 +114,6 @@ def _build_layer(graph: Graph, cached: CachedDerivation[Layer] | None, config: L
         targets=edges.dst,
         weights=edges.weights,
         pagerank=pagerank(edges.concat(chain), nodes),
+        concepts=concepts,
         episode_count=len(episodes),
     )
