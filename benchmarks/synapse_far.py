@@ -76,7 +76,6 @@ class WordSynapse(Synapse):
 
     words_per_memory: int = 5
     protect_anchors: bool = False
-    repeat_iteration: bool = False
 
     def _spread(self, query: Query, graph: Graph, eligible: Mask) -> tuple[TriggerResult, Iteration, dict[str, Scores]]:
         layer, count = consolidated_layer(graph, self.layer_config), len(graph)

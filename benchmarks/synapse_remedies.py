@@ -3,9 +3,9 @@
 ``--part rows``: recall of ``synapse`` with one field at a time as in ``synapse-faithful``, and the other way round.
 ``--part small``: the same in memories of a few episodes, for the fields that are meant for them; each memory holds the
 whole evidence of its questions. ``--part gate``: the share of questions with evidence *none* at several gates, of the
-answerable ones (false refusals) and of the others (true ones); also in memories of 8 episodes, with the gate that is off
-below ten nodes and with one that is always on. Behind a recall is its difference to the preset with the 95% interval of
-paired questions, bold if that excludes 0, and ``=`` if no question differs.
+answerable ones (false refusals) and of the others (true ones); also in memories of 8 episodes, with the gate that is
+off below ten nodes and with one that is always on. Behind a recall is its difference to the preset with the 95%
+interval of paired questions, bold if that excludes 0, and ``=`` if no question differs.
 """
 
 import argparse
@@ -43,7 +43,7 @@ GATES = (0.05, 0.08, 0.1, 0.12, 0.15, 0.2)
 """The gates of the sweep; the paper has .12."""
 WITHOUT_RECALL = ("layer_config", "name", "W", "tau_gate", "needs_full_log", "ground_confidence")
 """Fields that change no recall of a memory that was not asked before."""
-FOR_SMALL_MEMORIES = ("protect_anchors", "repeat_iteration", "blend_few_edges", "fall_back_in_cold_start")
+FOR_SMALL_MEMORIES = ("protect_anchors", "blend_cold_start")
 """Fields that are measured in small memories."""
 
 
@@ -52,7 +52,7 @@ class DroppedConcepts(Synapse):
     """Concepts take the places of turns among the anchors, and then are none: what fewer anchors alone are worth."""
 
     def _find_anchors(self, query: Query, graph: Graph, eligible: Mask, layer: Layer) -> TriggerResult:
-        trigger = Synapse._find_anchors(self, query, graph, eligible, layer)
+        trigger = Synapse._find_anchors(self, query, graph, eligible, layer)  # noqa: SLF001  # its own, of the base
         return replace(trigger, dense_anchors=trigger.dense_anchors[graph.episodes[trigger.dense_anchors]])
 
 
@@ -115,6 +115,12 @@ def decimals(value: float) -> str:
     return f"{value:.3f}".replace("0.", ".", 1)
 
 
+def signed(value: float, digits: int) -> str:
+    """A difference with its sign, without one if it rounds to 0."""
+    text = f"{value:+.{digits}f}".replace("0.", ".", 1).replace("-", "−")
+    return text if text.strip("+−.0") else text[1:]
+
+
 def cell(values: Numbers, base: Numbers | None) -> str:
     """A mean, and its difference to that of ``base``."""
     if base is None:
@@ -124,8 +130,7 @@ def cell(values: Numbers, base: Numbers | None) -> str:
         return f"{decimals(values.mean())} ="
     low, high = bootstrap_interval(change)
     bold = "**" if low > 0 or high < 0 else ""
-    ends = " to ".join(f"{end:+.2f}".replace("0.", ".", 1) for end in (low, high))
-    return f"{decimals(values.mean())} {bold}{change.mean():+.3f}{bold} ({ends})".replace("-", "−").replace("0.", ".")
+    return f"{decimals(values.mean())} {bold}{signed(change.mean(), 3)}{bold} ({signed(low, 2)} to {signed(high, 2)})"
 
 
 def print_line(label: str, cells: Iterable[str]) -> None:

@@ -28,7 +28,6 @@ from ecphora.ports import Activation
 from ecphora.recall import why
 from ecphora.stages.retrieval import dense, top_k
 from ecphora.stages.retrieval.confidence import DEFAULT_BANDS, heuristic_confidence
-from ecphora.stages.synapse import tunneling
 from ecphora.stages.synapse.confidence_gate import calibrate_gate, from_activation
 from ecphora.stages.synapse.layer_consolidation import LayerConfig, consolidated_layer
 from ecphora.strategies.synapse import FAITHFUL, Synapse
@@ -67,6 +66,7 @@ def test_faithful_has_the_published_values() -> None:
         "lambda1": 0.5, "lambda2": 0.3, "lambda3": 0.2, "top_k": 30, "tau_gate": 0.12, "epsilon": 0.01, "W": 10,
     }  # fmt: skip
     assert {symbol: getattr(FAITHFUL, symbol) for symbol in published} == published
+    assert FAITHFUL.use_concept_anchors
     config = FAITHFUL.layer_config
     assert (config.N, config.K, config.tau_dup, config.rho, config.is_bidirectional, config.link_whole_window) == (
         5,
@@ -166,6 +166,33 @@ def test_anchors_come_from_both_triggers_and_start_with_their_cosine() -> None:
     assert np.flatnonzero(
         replace(strategy, use_lexical_trigger=False).activate(query("zither"), graph).scores
     ).tolist() == [11]
+
+
+def test_concept_may_be_a_dense_anchor() -> None:
+    """§2.4, 1: the dense trigger looks among all nodes. Ana's mean, of two turns at .6, is at .73 to the question."""
+    graph = conversation(*[("so it goes", 0.1, "")] * 10, ("one", 0.6, "Ana"), ("two", 0.6, "Ana"), ("far", 0.7, ""))
+    strategy = replace(FAITHFUL, T=0, anchors_per_trigger=1, use_lexical_trigger=False, layer_config=LayerConfig(N=1))
+    assert np.flatnonzero(replace(strategy, use_concept_anchors=False).activate(query(), graph).scores).tolist() == [12]
+    assert not strategy.activate(query(), graph).scores.any()  # the concept took the place of the turn
+    spread = replace(strategy, T=1, beta=0.0, lambda1=0.0, lambda2=1.0, lambda3=0.0).activate(query(), graph).scores
+    assert np.flatnonzero(spread).tolist() == [10, 11]
+    mean = 2 * 0.6 / (4 * 0.6**2 + 2 * (1 - 0.6**2)) ** 0.5
+    assert spread[10] == pytest.approx(1 / (1 + np.exp(-5 * (0.8 * mean / 2 - 0.5))), abs=1e-5)
+    similar = [
+        replace(strategy, use_concept_anchors=has_concepts, use_lexical_similarity=True, include_unreached=True)
+        .activate(query(), graph)
+        .contributions["dense similarity"]
+        for has_concepts in (False, True)
+    ]
+    assert similar[1] == pytest.approx(similar[0])
+
+
+def test_suppressed_concept_is_no_missing_anchor() -> None:
+    """A turn at .9 suppresses the concept at .73, which could not be a result in any case."""
+    graph = conversation(*[("so it goes", 0.1, "")] * 10, ("one", 0.6, "Ana"), ("two", 0.6, "Ana"), ("near", 0.9, ""))
+    layer = LayerConfig(N=1)
+    strategy = replace(FAITHFUL, T=1, beta=5.0, anchors_per_trigger=2, use_lexical_trigger=False, layer_config=layer)
+    assert strategy.tunneling_index(query(), graph) == 0
 
 
 def test_similarity_counts_from_the_cosine_of_unrelated_texts() -> None:
@@ -484,23 +511,6 @@ def test_anchor_protection_keeps_a_detail_next_to_a_hub(is_protected: bool) -> N
     assert (found.scores[jacket] == pytest.approx(alone.scores[jacket])) == is_protected
 
 
-def test_tunneling_repeats_the_last_iteration_with_less_inhibition(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turns that only one trigger finds, inhibited and not listed, are half of the best anchors: the index is .5."""
-    graph = conversation(
-        *[("at the airport again", 0.75, "Airport")] * 14, *[("a jacket, green", 0.3, "")] * 5,
-        session=None, speakers=("Ana",),
-    )  # fmt: skip
-    strategy = replace(
-        BARE, T=1, anchors_per_trigger=7, top_k=7, protect_anchors=True, layer_config=LayerConfig(rho=1e9)
-    )
-    gentle = strategy.activate(query("green jacket"), graph)
-    monkeypatch.setattr(tunneling, "MAX_TUNNELING", 0.5)
-    harsh = strategy.activate(query("green jacket"), graph)
-    jackets = slice(14, 19)
-    assert not gentle.scores[jackets].any()
-    assert harsh.contributions["activation"][jackets].max() < gentle.contributions["activation"][jackets].min()
-
-
 def test_graph_contributions_shrink_with_the_number_of_edges() -> None:
     """Passages without speakers and shared names have no graph, so they rank by similarity."""
     passages = conversation(
@@ -515,14 +525,6 @@ def test_graph_contributions_shrink_with_the_number_of_edges() -> None:
     assert with_graph.contributions["activation"].max() > 0
     few_edges = Synapse().activate(query("hiking"), hike_conversation())  # 3 edges of 30
     assert few_edges.contributions["dense similarity"].max() == pytest.approx(3 / 30 * 0.5 + 27 / 30, abs=1e-6)
-
-
-def test_cold_start_ranks_by_similarity_and_recency() -> None:
-    """Below ten nodes all turns come back by similarity; of two equally similar ones the later ranks first."""
-    graph = conversation(("a", 0.2, ""), ("b", 0.9, ""), ("c", 0.2, ""), ("d", -0.9, ""))
-    found = Synapse(use_previous_turn=False).activate(query("nothing"), graph)
-    assert top_k.top_rows(found.scores, graph.episodes, 9).tolist() == [1, 2, 0, 3]
-    assert set(found.contributions) == {"dense similarity", "activation", "pagerank", "recency"}
 
 
 # ---- dormancy

@@ -5,7 +5,6 @@ import pytest
 
 from ecphora.stages.synapse import tunneling
 from ecphora.stages.synapse.dual_trigger import TriggerResult
-from ecphora.stages.synapse.layer_edges import EdgeList
 from ecphora.stages.synapse.spreading_activation import Dynamics, apply_sigmoid, inhibit_and_activate, initial
 
 DYNAMICS = Dynamics(S=0.8, delta=0.5, beta=0.15, M=7, gamma=5.0, theta=0.5)
@@ -35,11 +34,3 @@ def test_inhibition_stops_at_the_floor_and_never_raises_rows() -> None:
     )
     assert inhibit_and_activate(initial(u), dynamics, np.zeros(3, np.float32)).u_hat.tolist() == [1, 0, 0]
     assert inhibit_and_activate(initial(u), dynamics, floor).u_hat == pytest.approx([1, 0.3, 0.1])
-
-
-def test_reduced_inhibition_is_half_of_beta_divided_by_one_plus_the_log_fan() -> None:
-    u = np.array([0.9, 0.5, 0.4], np.float32)
-    edges = EdgeList(np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3, np.float32))
-    found = tunneling.repeat_with_less_inhibition(initial(u), edges, DYNAMICS, np.zeros(3, np.float32))
-    reduced_beta = 0.075 / (1 + np.log(2))
-    assert found.u_hat == pytest.approx([0.9, 0.5 - reduced_beta * 0.4, 0.4 - reduced_beta * 0.5 - 0.075 * 0.1])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..graph import Graph
-from ..model import Mask, Query, Rows, Scores
+from ..model import Mask, Query, Scores
 from ..ports import Activation
 from ..reprs import ShortRepr
 from ..stages.retrieval import fusion
@@ -32,8 +32,6 @@ E0 = 30
 """The number of edges around the anchors from which the graph has full weight. inferred: §2.10, 1."""
 DEFAULT_TOP_K = 30
 """The number of results the tunneling index looks at if ``top_k`` is 0: the paper's top-k."""
-LAST_TURN_WEIGHT = 0.1
-"""The weight of the last turn in a cold start, where nothing spreads. inferred."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -47,10 +45,8 @@ class Synapse(ShortRepr):
     ``use_lexical_similarity``: BM25 is half of a row's similarity. ``use_similarity_floor``: cosines count from the
     embedder's cosine of two unrelated texts, 0 with MiniLM and .72 with multilingual-e5-small. ``include_unreached``:
     rows that activation did not reach are scored too. ``protect_anchors``: no anchor of both triggers is inhibited
-    below its initial activation. ``repeat_iteration``: if anchors are suppressed, the last iteration is repeated with
-    less inhibition. ``blend_few_edges``: the fewer edges there are, the less they count. ``fall_back_in_cold_start``:
-    below ten nodes edges do not count, and later turns rank before earlier ones. ``ground_confidence``: above the gate,
-    the confidence is computed from the best memories.
+    below its initial activation. ``blend_cold_start``: the fewer edges there are, the less they count.
+    ``ground_confidence``: above the gate, the confidence is computed from the best memories.
     """
 
     alpha: float = 1.0  # inferred: from an implementation alone
@@ -78,9 +74,7 @@ class Synapse(ShortRepr):
     use_similarity_floor: bool = True
     include_unreached: bool = True
     protect_anchors: bool = True
-    repeat_iteration: bool = True
-    blend_few_edges: bool = True
-    fall_back_in_cold_start: bool = True
+    blend_cold_start: bool = True
     ground_confidence: bool = True
     needs_full_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
     name: str = "synapse"
@@ -111,19 +105,19 @@ class Synapse(ShortRepr):
         )
 
     def tunneling_index(self, query: Query, graph: Graph) -> float:
-        """The tunneling index of a recall (§2.10, 2), in 0..1: of its last iteration, after the remedy if it is on."""
+        """The tunneling index of a recall (§2.10, 2), in 0..1: of its last iteration."""
         eligible = eligible_rows(graph, query)
         if not eligible.any():
             return 0.0
         trigger, iteration, contributions = self._spread(query, graph, eligible)
-        return tunneling.tunneling_index(
-            tunneling.top_anchors(trigger), self._results(contributions, eligible), iteration
-        )
+        results = top_rows(fusion.sum_contributions(contributions), eligible, self.top_k or DEFAULT_TOP_K)
+        anchors = tunneling.top_anchors(trigger)
+        return tunneling.tunneling_index(anchors[graph.episodes[anchors]], results, iteration)  # a concept is no result
 
     def _spread(self, query: Query, graph: Graph, eligible: Mask) -> tuple[TriggerResult, Iteration, dict[str, Scores]]:
         """The anchors, the last iteration, and the contributions to the scores."""
-        # 1: the anchors, topk_BM25(q) ∪ topk_dense(q)
         layer = consolidated_layer(graph, replace(self.layer_config, similarity_floor=query.similarity_floor))
+        # 1: the anchors, topk_BM25(q) ∪ topk_dense(q)
         trigger = self._find_anchors(query, graph, eligible, layer)
         # 2 and 3: a_i(0) = α·cos for the anchors, then T times propagation, inhibition, activation
         floor = tunneling.anchor_floor(trigger) if self.protect_anchors else graph.zeros()
@@ -136,14 +130,7 @@ class Synapse(ShortRepr):
             floor=floor,
         )
         # 4: λ1·cos + λ2·a + λ3·PageRank
-        contributions = self._contributions(graph, trigger, iteration.activation, layer, eligible)
-        if self.repeat_iteration and tunneling.has_tunneling(  # §2.10, 2
-            trigger, self._results(contributions, eligible), iteration
-        ):
-            edges = layer.edges_from(graph, np.flatnonzero(iteration.u))
-            iteration = tunneling.repeat_with_less_inhibition(iteration, edges, self.dynamics, floor)
-            contributions = self._contributions(graph, trigger, iteration.activation, layer, eligible)
-        return trigger, iteration, contributions
+        return trigger, iteration, self._contributions(graph, trigger, iteration.activation, layer, eligible)
 
     def _find_anchors(self, query: Query, graph: Graph, eligible: Mask, layer: Layer) -> TriggerResult:
         return dual_trigger.find_anchors(
@@ -157,10 +144,6 @@ class Synapse(ShortRepr):
             use_similarity_floor=self.use_similarity_floor,
             concepts=layer.concepts if self.use_concept_anchors else None,
         )
-
-    def _results(self, contributions: dict[str, Scores], eligible: Mask) -> Rows:
-        """The results that the tunneling index looks at."""
-        return top_rows(fusion.sum_contributions(contributions), eligible, self.top_k or DEFAULT_TOP_K)
 
     def _reachable(self, graph: Graph, eligible: Mask) -> Mask:
         """The rows that activation may reach: concepts, and eligible memories. Anchors may be others."""
@@ -184,27 +167,16 @@ class Synapse(ShortRepr):
             is_scored |= trigger.similarity > 0
         rank = graph.zeros()
         rank[: len(layer.pagerank)] = layer.pagerank
-        g = self._connectivity(graph, trigger, layer)
+        g = self._connectivity(graph, trigger, layer) if self.blend_cold_start else 1.0
         contributions = {
             "dense similarity": g * self.lambda1 * trigger.similarity + (1 - g) * trigger.similarity,
             "activation": g * self.lambda2 * activation,
             "pagerank": g * self.lambda3 * rank,
         }
-        contributions = {
-            name: (share * (is_scored & eligible)).astype(np.float32) for name, share in contributions.items()
-        }
-        if self.fall_back_in_cold_start and is_cold_start(graph):
-            rows = np.flatnonzero(eligible)
-            contributions["recency"] = graph.zeros()
-            contributions["recency"][rows] = LAST_TURN_WEIGHT * np.arange(1, len(rows) + 1) / len(rows)
-        return contributions
+        return {name: (share * (is_scored & eligible)).astype(np.float32) for name, share in contributions.items()}
 
     def _connectivity(self, graph: Graph, trigger: TriggerResult, layer: Layer) -> float:
-        """g of §2.10, 1, from the edges that leave the anchors and their neighbors; 0 in a cold start."""
-        if self.fall_back_in_cold_start and is_cold_start(graph):
-            return 0.0
-        if not self.blend_few_edges:
-            return 1.0
+        """g of §2.10, 1, from the edges that leave the anchors and their neighbors."""
         nearby = np.union1d(trigger.anchors, layer.edges_from(graph, trigger.anchors).dst)
         return min(1.0, len(layer.edges_from(graph, nearby)) / E0)
 
@@ -227,15 +199,13 @@ FAITHFUL = Synapse(
     W=10,
     top_k=30,
     tau_gate=0.12,
-    layer_config=LayerConfig(link_whole_window=True, center_concepts=False),
+    layer_config=LayerConfig(link_whole_window=True),
     use_previous_turn=False,
     use_lexical_similarity=False,
     include_unreached=False,
     use_concept_anchors=True,
     protect_anchors=False,
-    repeat_iteration=False,
-    blend_few_edges=False,
-    fall_back_in_cold_start=False,
+    blend_cold_start=False,
     ground_confidence=False,
     needs_full_log=True,
     name="synapse-faithful",

@@ -17,9 +17,7 @@ def addition_ablations(ours: Synapse) -> Iterator[tuple[str, Synapse]]:
     yield "no similarity floor", replace(ours, use_similarity_floor=False)
     yield "no unreached memories", replace(ours, include_unreached=False)
     yield "no anchor protection", replace(ours, protect_anchors=False)
-    yield "no repeated iteration", replace(ours, repeat_iteration=False)
-    yield "no blend of few edges", replace(ours, blend_few_edges=False)
-    yield "no cold-start fallback", replace(ours, fall_back_in_cold_start=False)
+    yield "no cold-start blend", replace(ours, blend_cold_start=False)
     yield "no grounded confidence", replace(ours, ground_confidence=False)
     yield "with merged concepts", replace(ours, layer_config=replace(layer, tau_dup=LayerConfig().tau_dup))
     yield "with whole window", replace(ours, layer_config=replace(layer, link_whole_window=True))
@@ -29,8 +27,8 @@ def addition_ablations(ours: Synapse) -> Iterator[tuple[str, Synapse]]:
 
 
 def published_ablations(theirs: Synapse) -> Iterator[tuple[str, Synapse]]:
-    """Our variants of published parts that the practical preset does not use."""
-    yield "concepts centered", replace(theirs, layer_config=replace(theirs.layer_config, center_concepts=True))
+    """Published parts that the practical preset does not use."""
+    yield "no concept anchors", replace(theirs, use_concept_anchors=False)
 
 
 def paper_ablations(strategy: Synapse) -> Iterator[tuple[str, Synapse]]:

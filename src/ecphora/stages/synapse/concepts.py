@@ -38,13 +38,10 @@ class Concepts:
         return _distinct_pairs(self.mention_episodes // window_size, self.mention_concepts, len(self.rows))
 
 
-def find_concepts(
-    graph: Graph, episodes: Rows, tau_dup: float, *, center: bool = True, similarity_floor: float = 0.0
-) -> Concepts:
+def find_concepts(graph: Graph, episodes: Rows, tau_dup: float, *, similarity_floor: float = 0.0) -> Concepts:
     """The concepts of some episodes; those of cosine ``tau_dup`` or more are merged, none at 1.
 
-    With ``center`` that is the cosine of :func:`_center_concepts`, without it that of the mean vectors, counted
-    from ``similarity_floor``.
+    That is the cosine of their mean vectors, counted from ``similarity_floor``.
     """
     entities, edges = entity_vectors(graph), graph.edges
     number = graph.no_rows()
@@ -62,9 +59,7 @@ def find_concepts(
     )
     merged_into = np.arange(len(entities.rows))
     if tau_dup < 1:
-        compared = _center_concepts(graph, episodes, sums, concepts) if center else normalize(sums)
-        floor = 0.0 if center else similarity_floor  # what is centered has nothing in common
-        merged_into = merge_duplicates(compared, mention_episodes, concepts, tau_dup, floor)
+        merged_into = merge_duplicates(normalize(sums), mention_episodes, concepts, tau_dup, similarity_floor)
         merged = np.flatnonzero(merged_into != np.arange(len(merged_into)))
         np.add.at(sums, merged_into[merged], sums[merged])
         mention_episodes, concepts = _distinct_pairs(mention_episodes, merged_into[concepts], len(merged_into))
@@ -96,22 +91,6 @@ def _distinct_pairs(a: Rows, b: Rows, size: int) -> tuple[Rows, Rows]:
 def normalize(sums: Vectors) -> Vectors:
     """Vectors as unit rows; 0 stays 0."""
     return sums / np.maximum(np.sqrt(np.einsum("ij,ij->i", sums, sums)), 1e-12)[:, None]
-
-
-def _center_concepts(graph: Graph, episodes: Rows, sums: Vectors, concept_places: Rows) -> Vectors:
-    """The concepts' mean vectors minus the mean of all episodes, as unit rows; 0 for concepts mentioned once.
-
-    The more mentions a concept has, the nearer its mean is to the mean of all episodes: without centering, all
-    frequent concepts would be merged.
-    """
-    counts = np.bincount(concept_places, minlength=len(sums))
-    positions = graph.vector_positions[episodes]
-    episode_weights = np.zeros(len(graph.vector_rows), np.float32)
-    episode_weights[positions[positions >= 0]] = 1 / max(1, int((positions >= 0).sum()))
-    mean = np.einsum("i,ij->j", episode_weights, graph.vectors.view)
-    centered = normalize(sums / np.maximum(1, counts)[:, None] - mean)
-    centered[counts < 2] = 0
-    return centered
 
 
 def merge_duplicates(

@@ -23,8 +23,7 @@ class LayerConfig:
 
     ``N``: episodes of a window, and between two consolidations; ``max_stale_share``: the share of all episodes that may
     be new without a consolidation, as its cost grows with the memory. ``K``: semantic edges that each row keeps.
-    ``tau_dup``: the cosine from which two concepts are merged, 1 for never. ``center_concepts``: that cosine is without
-    what all episodes have in common, and of concepts with two mentions or more; otherwise it counts from
+    ``tau_dup``: the cosine from which two concepts are merged, 1 for never; it counts from
     ``similarity_floor``, the embedder's cosine of two unrelated texts. ``abstraction_weight``: the weight
     between an episode and a concept. ``link_whole_window``: a concept belongs to every episode of a window that
     mentions it, not only to those that do. ``rho``: the decay of temporal edges per day. ``is_bidirectional``: temporal
@@ -34,7 +33,6 @@ class LayerConfig:
     N: int = 5
     K: int = 15
     tau_dup: float = 0.92
-    center_concepts: bool = True
     abstraction_weight: float = 1.0
     link_whole_window: bool = False
     rho: float = 0.01
@@ -96,7 +94,6 @@ def _build_layer(graph: Graph, cached: CachedDerivation[Layer] | None, config: L
         graph,
         episodes,
         config.tau_dup,
-        center=config.center_concepts,
         similarity_floor=config.similarity_floor,
     )
     abstraction = layer_edges.abstraction_edges(

@@ -79,11 +79,9 @@ def spread(
     return iteration
 
 
-def inhibit_and_activate(
-    iteration: Iteration, dynamics: Dynamics, floor: Scores, divisor: Floats | None = None
-) -> Iteration:
+def inhibit_and_activate(iteration: Iteration, dynamics: Dynamics, floor: Scores) -> Iteration:
     """Inhibition and activation: the end of an iteration. No row is inhibited below its ``floor``."""
-    u_hat = inhibit(iteration.u, beta=dynamics.beta, M=dynamics.M, divisor=divisor)
+    u_hat = inhibit(iteration.u, beta=dynamics.beta, M=dynamics.M)
     u_hat = np.maximum(u_hat, np.minimum(iteration.u, floor))
     return apply_sigmoid(iteration, u_hat, gamma=dynamics.gamma, theta=dynamics.theta)
 
@@ -122,17 +120,14 @@ def _first_senders(iteration: Iteration, edges: EdgeList, flow: Floats) -> Rows:
     return parent
 
 
-def inhibit(u: Scores, *, beta: float, M: int, divisor: Floats | None = None) -> Scores:
+def inhibit(u: Scores, *, beta: float, M: int) -> Scores:
     """``û_i = max(0, u_i - β · Σ_{k in the M strongest} (u_k - u_i)·[u_k > u_i])``: lateral inhibition.
 
-    The strongest are those of the highest ``u``, equal ones in order of rows. ``divisor`` divides each row's
-    inhibition of others.
+    The strongest are those of the highest ``u``, equal ones in order of rows.
     """
     reached = np.flatnonzero(u > 0)
     strongest = reached[top_k(u[reached], M)]
     excess = np.maximum(0, u[strongest][:, None] - u[reached].astype(np.float64))
-    if divisor is not None:
-        excess /= divisor[strongest][:, None]
     u_hat = np.zeros_like(u)
     u_hat[reached] = np.maximum(0, u[reached] - beta * excess.sum(axis=0))
     return u_hat
