@@ -3,7 +3,7 @@
 ``--part rows``: recall of ``synapse`` with one field at a time as in ``synapse-faithful``, and the other way round.
 ``--part small``: the same in memories of a few episodes, for the fields that are meant for them; each memory holds the
 whole evidence of its questions. ``--part gate``: the share of questions with evidence *none* at several gates, of the
-answerable ones (false refusals) and of the others (true ones); also in memories of 8 episodes, with the gate that is
+answerable ones (false refusals) and of the others (true ones); also in memories of 4 episodes, with the gate that is
 off below ten nodes and with one that is always on. Behind a recall is its difference to the preset with the 95%
 interval of paired questions, bold if that excludes 0, and ``=`` if no question differs.
 """
@@ -35,7 +35,7 @@ from ecphora.strategies.synapse import FAITHFUL, Synapse
 
 SIZES = (4, 8, 16, 64)
 """Episodes of a small memory."""
-GATED_SIZE = 8
+GATED_SIZE = 4
 """Episodes of the small memories whose gate is measured."""
 QUESTIONS_PER_SIZE = 400
 """Questions of a set that are asked of memories of one size, about."""
