@@ -3,7 +3,7 @@
 ``--part rows``: recall of ``synapse`` with one field at a time as in ``synapse-faithful``, and the other way round.
 ``--part small``: the same in memories of a few episodes, for the fields that are meant for them; each memory holds the
 whole evidence of its questions. ``--part gate``: the share of questions with evidence *none* at several gates, of the
-answerable ones (false refusals) and of the others (true ones); also in memories of 4 episodes, with the gate that is
+answerable ones (false refusals) and of the others (true ones); also in memories of one episode, with the gate that is
 off below ten nodes and with one that is always on. Behind a recall is its difference to the preset with the 95%
 interval of paired questions, bold if that excludes 0, and ``=`` if no question differs.
 """
@@ -35,8 +35,8 @@ from ecphora.strategies.synapse import FAITHFUL, Synapse
 
 SIZES = (4, 8, 16, 64)
 """Episodes of a small memory."""
-GATED_SIZE = 4
-"""Episodes of the small memories whose gate is measured."""
+GATED_SIZE = 1
+"""Episodes of the smallest memories, where the gate is off."""
 QUESTIONS_PER_SIZE = 400
 """Questions of a set that are asked of memories of one size, about."""
 GATES = (0.05, 0.08, 0.1, 0.12, 0.15, 0.2)
@@ -205,9 +205,9 @@ def main() -> None:
         if "gate" in parts:
             print_gates(name, cases, embedder)
             small = small_memories(cases, GATED_SIZE)
-            print_gates(f"{name}, {GATED_SIZE} episodes", small, embedder)
+            print_gates(f"{name}, {GATED_SIZE} episode", small, embedder)
             with patch.object(confidence_gate, "MIN_NODES", 0):
-                print_gates(f"{name}, {GATED_SIZE} episodes, gate always on", small, embedder)
+                print_gates(f"{name}, {GATED_SIZE} episode, gate always on", small, embedder)
 
 
 if __name__ == "__main__":
