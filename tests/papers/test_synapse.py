@@ -42,7 +42,7 @@ from ecphora.testing import (
     sample_query,
 )
 
-BARE = replace(FAITHFUL, layer_config=LayerConfig(is_bidirectional=True), use_concept_anchors=False, W=0)
+BARE = replace(FAITHFUL, layer_config=LayerConfig(is_bidirectional=True), W=0)
 """The equations on the simplest graph: time edges in both directions, and concepts with the turns that name them."""
 
 
@@ -66,8 +66,8 @@ def test_faithful_has_the_published_values() -> None:
         "lambda1": 0.5, "lambda2": 0.3, "lambda3": 0.2, "top_k": 30, "tau_gate": 0.12, "epsilon": 0.01, "W": 10,
     }  # fmt: skip
     assert {symbol: getattr(FAITHFUL, symbol) for symbol in published} == published
-    assert FAITHFUL.use_concept_anchors
     config = FAITHFUL.layer_config
+    assert config.use_concept_anchors
     assert (config.N, config.K, config.tau_dup, config.rho, config.is_bidirectional, config.link_whole_window) == (
         5,
         15,
@@ -171,18 +171,20 @@ def test_anchors_come_from_both_triggers_and_start_with_their_cosine() -> None:
 def test_concept_may_be_a_dense_anchor() -> None:
     """§2.4, 1: the dense trigger looks among all nodes. Ana's mean, of two turns at .6, is at .73 to the question."""
     graph = conversation(*[("so it goes", 0.1, "")] * 10, ("one", 0.6, "Ana"), ("two", 0.6, "Ana"), ("far", 0.7, ""))
-    strategy = replace(FAITHFUL, T=0, anchors_per_trigger=1, use_lexical_trigger=False, layer_config=LayerConfig(N=1))
-    assert np.flatnonzero(replace(strategy, use_concept_anchors=False).activate(query(), graph).scores).tolist() == [12]
+    layer = LayerConfig(N=1, use_concept_anchors=True)
+    strategy = replace(FAITHFUL, T=0, anchors_per_trigger=1, use_lexical_trigger=False, layer_config=layer)
+    without = replace(strategy, layer_config=LayerConfig(N=1))
+    assert np.flatnonzero(without.activate(query(), graph).scores).tolist() == [12]
     assert not strategy.activate(query(), graph).scores.any()  # the concept took the place of the turn
     spread = replace(strategy, T=1, beta=0.0, lambda1=0.0, lambda2=1.0, lambda3=0.0).activate(query(), graph).scores
     assert np.flatnonzero(spread).tolist() == [10, 11]
     mean = 2 * 0.6 / (4 * 0.6**2 + 2 * (1 - 0.6**2)) ** 0.5
     assert spread[10] == pytest.approx(1 / (1 + np.exp(-5 * (0.8 * mean / 2 - 0.5))), abs=1e-5)
     similar = [
-        replace(strategy, use_concept_anchors=has_concepts, use_lexical_similarity=True, include_unreached=True)
+        replace(one, use_lexical_similarity=True, include_unreached=True)
         .activate(query(), graph)
         .contributions["dense similarity"]
-        for has_concepts in (False, True)
+        for one in (without, strategy)
     ]
     assert similar[1] == pytest.approx(similar[0])
 
@@ -190,7 +192,7 @@ def test_concept_may_be_a_dense_anchor() -> None:
 def test_suppressed_concept_is_no_missing_anchor() -> None:
     """A turn at .9 suppresses the concept at .73, which could not be a result in any case."""
     graph = conversation(*[("so it goes", 0.1, "")] * 10, ("one", 0.6, "Ana"), ("two", 0.6, "Ana"), ("near", 0.9, ""))
-    layer = LayerConfig(N=1)
+    layer = LayerConfig(N=1, use_concept_anchors=True)
     strategy = replace(FAITHFUL, T=1, beta=5.0, anchors_per_trigger=2, use_lexical_trigger=False, layer_config=layer)
     assert strategy.tunneling_index(query(), graph) == 0
 

@@ -27,7 +27,8 @@ from ..stages.synapse.spreading_activation import Dynamics, Iteration
 
 LAYER_CONFIG = LayerConfig(tau_dup=1.0, max_stale_share=0.02)
 """``N``, ``K``, ``rho`` as published. deviation: no concepts are merged, as the mean vectors of two entities are close.
-deviation: a memory of more than 500 turns consolidates less often, at the latest when a fiftieth of it is new."""
+deviation: no concept is an anchor, as that changes no recall beyond chance. deviation: a memory of more than 500 turns
+consolidates less often, at the latest when a fiftieth of it is new."""
 E0 = 30
 """The number of edges around the anchors from which the graph has full weight. inferred: §2.10, 1."""
 DEFAULT_TOP_K = 30
@@ -39,8 +40,7 @@ class Synapse(ShortRepr):
     """The paper's parameters by its symbols, and below them our additions; each can be switched off.
 
     ``tau_gate`` 0 switches the gate off, ``W`` 0 dormancy, ``T`` 0 spreading; ``top_k`` 0 returns all active memories.
-    ``anchors_per_trigger`` is the number of anchors of each trigger; with ``use_concept_anchors`` the dense ones may be
-    concepts; ``use_fan_effect`` divides by the out-degree.
+    ``anchors_per_trigger`` is the number of anchors of each trigger; ``use_fan_effect`` divides by the out-degree.
     ``use_previous_turn``: both triggers also read each turn together with the turn before it.
     ``use_lexical_similarity``: BM25 is half of a row's similarity. ``use_similarity_floor``: cosines count from the
     embedder's cosine of two unrelated texts, 0 with MiniLM and .72 with multilingual-e5-small. ``include_unreached``:
@@ -66,7 +66,6 @@ class Synapse(ShortRepr):
     tau_gate: float = 0.1  # recalibrated by `confidence_gate.calibrate_gate`, on musique; published .12
     anchors_per_trigger: int = 10  # inferred: §2.8
     use_lexical_trigger: bool = True
-    use_concept_anchors: bool = False  # deviation: changes no recall beyond chance here; as published True
     use_fan_effect: bool = True
     layer_config: LayerConfig = LAYER_CONFIG
     use_previous_turn: bool = True
@@ -142,7 +141,7 @@ class Synapse(ShortRepr):
             use_previous_turn=self.use_previous_turn,
             use_lexical_similarity=self.use_lexical_similarity,
             use_similarity_floor=self.use_similarity_floor,
-            concepts=layer.concepts if self.use_concept_anchors else None,
+            concepts=layer.concepts,
         )
 
     def _reachable(self, graph: Graph, eligible: Mask) -> Mask:
@@ -199,11 +198,10 @@ FAITHFUL = Synapse(
     W=10,
     top_k=30,
     tau_gate=0.12,
-    layer_config=LayerConfig(link_whole_window=True),
+    layer_config=LayerConfig(link_whole_window=True, use_concept_anchors=True),
     use_previous_turn=False,
     use_lexical_similarity=False,
     include_unreached=False,
-    use_concept_anchors=True,
     protect_anchors=False,
     blend_cold_start=False,
     ground_confidence=False,

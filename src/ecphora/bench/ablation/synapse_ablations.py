@@ -28,7 +28,7 @@ def addition_ablations(ours: Synapse) -> Iterator[tuple[str, Synapse]]:
 
 def published_ablations(theirs: Synapse) -> Iterator[tuple[str, Synapse]]:
     """Published parts that the practical preset does not use."""
-    yield "no concept anchors", replace(theirs, use_concept_anchors=False)
+    yield "no concept anchors", replace(theirs, layer_config=replace(theirs.layer_config, use_concept_anchors=False))
 
 
 def paper_ablations(strategy: Synapse) -> Iterator[tuple[str, Synapse]]:

@@ -27,7 +27,7 @@ class LayerConfig:
     ``similarity_floor``, the embedder's cosine of two unrelated texts. ``abstraction_weight``: the weight
     between an episode and a concept. ``link_whole_window``: a concept belongs to every episode of a window that
     mentions it, not only to those that do. ``rho``: the decay of temporal edges per day. ``is_bidirectional``: temporal
-    edges lead back as well.
+    edges lead back as well. ``use_concept_anchors``: the dense trigger finds concepts too.
     """
 
     N: int = 5
@@ -37,6 +37,7 @@ class LayerConfig:
     link_whole_window: bool = False
     rho: float = 0.01
     is_bidirectional: bool = False
+    use_concept_anchors: bool = False
     max_stale_share: float = 0.0
     similarity_floor: float = 0.0
 
@@ -54,8 +55,8 @@ class Layer:
 
     They join episodes and concepts, concepts and concepts, and the last turn of a session with the first of the next;
     the turns of a session are joined by the graph itself. ``pagerank`` is the PageRank of each row divided by the
-    highest. Later rows are beyond the end of both. ``concepts`` are those of the consolidated episodes, whose number is
-    ``episode_count``.
+    highest. Later rows are beyond the end of both. ``concepts`` are those that may be anchors, None for none.
+    ``episode_count`` is the number of consolidated episodes.
     """
 
     config: LayerConfig
@@ -63,7 +64,7 @@ class Layer:
     targets: Rows
     weights: Scores
     pagerank: Scores
-    concepts: Concepts
+    concepts: Concepts | None
     episode_count: int
 
     def edges_from(self, graph: Graph, rows: Rows) -> EdgeList:
@@ -111,6 +112,6 @@ def _build_layer(graph: Graph, cached: CachedDerivation[Layer] | None, config: L
         targets=edges.dst,
         weights=edges.weights,
         pagerank=pagerank(edges.concat(chain), nodes),
-        concepts=concepts,
+        concepts=concepts if config.use_concept_anchors else None,
         episode_count=len(episodes),
     )
