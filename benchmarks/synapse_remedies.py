@@ -172,9 +172,9 @@ def print_gates(title: str, cases: Sequence[Case], embedder: CachingEmbedder) ->
     print(f"\n{title}, {embedder.name}, {is_answerable.sum()} answerable questions, {(~is_answerable).sum()} others\n")
     print_line("", (decimals(gate) for gate in GATES))
     print_line("---", ("---:" for _ in GATES))
-    dense = [resolve_strategy("dense")] * len(GATES)
-    presets = {one.name: [replace(one, tau_gate=gate) for gate in GATES] for one in (ours, ungrounded, FAITHFUL)}
-    for name, gated in {"dense": dense, **presets}.items():
+    rows: dict[str, Sequence[Strategy]] = {"dense": [resolve_strategy("dense")] * len(GATES)}
+    rows |= {one.name: [replace(one, tau_gate=gate) for gate in GATES] for one in (ours, ungrounded, FAITHFUL)}
+    for name, gated in rows.items():
         is_refused = np.array([refusals(one, spaces) for one in gated])
         for label, mask in (("false", is_answerable), ("true", ~is_answerable)):
             print_line(f"{name}, {label}", (decimals(row[mask].mean()) for row in is_refused))
