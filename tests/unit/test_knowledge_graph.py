@@ -224,7 +224,9 @@ def test_entities_of_one_name_are_merged() -> None:
     assert merged == [Entity("A", "x", ("1", "2")), Entity("B", "z")]
 
 
-TEXT = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(["", " ", "\n", "Ana", "x" * 600, "a_b"])
+TEXT = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
+    ["", " ", "\n", "\x1b", "Ana", "x" * 600, "a_b"]
+)
 GRAPHS = st.builds(
     lambda entities, relations: (merge_entities(entities), list(dict.fromkeys(relations))),
     st.lists(st.builds(Entity, TEXT, TEXT, st.lists(TEXT, max_size=4).map(tuple)), max_size=4),

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import IdCollision, InvalidInput
 from ..ids import content_id
+from ..invisible_chars import strip_invisible
 from ..memory import Memory
 from ..model import Episode, Evidence, Filter, Node, NodeId
 from ..reprs import show
@@ -291,7 +292,7 @@ class _Draft:
     def to_episode(self, attempt: int) -> Episode:
         """The memory; each attempt has another id."""
         return Episode(
-            text=self.text if self.text.strip() else EMPTY_TEXT,
+            text=self.text if strip_invisible(self.text).strip() else EMPTY_TEXT,
             id=content_id(*self.part, *([str(attempt)] if attempt else []), prefix="graph:"),
             title=self.title if self.title.strip() and len(self.title) <= MAX_NAME_CHARS else None,
             source=SOURCE,
@@ -306,7 +307,7 @@ def _entity_episode(entity: Entity) -> _Draft:
 
 def _observation_of(name: str) -> Callable[[str], _Draft]:
     def draft(content: str) -> _Draft:
-        exact = {} if content.strip() else {CONTENT: content}
+        exact = {} if strip_invisible(content).strip() else {CONTENT: content}
         return _Draft((OBSERVATION, name, content), content, {NAME: name, **exact}, name)
 
     return draft
