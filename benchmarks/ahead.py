@@ -34,19 +34,19 @@ from rich.table import Table
 from rich.text import Text
 
 from ecphora import strategies
-from ecphora.bench import command_options, datasets
-from ecphora.bench.command_options import BenchOptions, progress_bar, reading_words
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.probes import probe_run
-from ecphora.bench.probes.loading import choose_probes, load_maker
-from ecphora.bench.probes.probe import Half, Kind, Probe
-from ecphora.bench.probes.probe_sets import set_name
-from ecphora.bench.recall import metrics, recall_run
-from ecphora.bench.recall.recall_tables import describe_setup, format_number
-from ecphora.bench.recall.run_records import ALL, Difference, Run
 from ecphora.errors import EcphoraError, InvalidInput, InvalidRecord
-from ecphora.model import Reading
-from ecphora.ports import Strategy
+from ecphora.model.ports import Strategy
+from ecphora.model.types import Reading
+from ecphora_bench import command_options, datasets
+from ecphora_bench.command_options import BenchOptions, progress_bar, reading_words
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.probes import probe_run
+from ecphora_bench.probes.loading import choose_probes, load_maker
+from ecphora_bench.probes.probe import Half, Kind, Probe
+from ecphora_bench.probes.probe_sets import set_name
+from ecphora_bench.recall import metrics, recall_run
+from ecphora_bench.recall.recall_tables import describe_setup, format_number
+from ecphora_bench.recall.run_records import ALL, Difference, Run
 
 CUTS = (1, 3, 5, 10)
 """The cuts of a ranking."""

@@ -23,9 +23,9 @@ from time import perf_counter
 import numpy as np
 
 from ecphora import AsyncMemory, Memory
-from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.ports import Embedder
+from ecphora.model.ports import Embedder
+from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.hashing import HashingEmbedder
 
 PAUSE = 0.001
 WARM_UP = "A first memory, so that the model is loaded."

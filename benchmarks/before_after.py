@@ -16,15 +16,15 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from ecphora.bench.ablation.open_question_tables import question_tables
-from ecphora.bench.ablation.strategy_results import StrategyResults, build_spaces, mean_figure, ranked_questions
-from ecphora.bench.command_options import open_embedder
-from ecphora.bench.datasets import Case, read_cases
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.recall.run_records import Figure, Metric
-from ecphora.ports import Strategy
+from ecphora.model.ports import Strategy
 from ecphora.strategies import resolve_strategy
-from ecphora.strategies.ecphory import Ecphory
+from ecphora.strategies.ecphory.strategy import Ecphory
+from ecphora_bench.ablation.open_question_tables import question_tables
+from ecphora_bench.ablation.strategy_results import StrategyResults, build_spaces, mean_figure, ranked_questions
+from ecphora_bench.command_options import open_embedder
+from ecphora_bench.datasets import Case, read_cases
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.recall.run_records import Figure, Metric
 
 SETS = ("locomo", "lihua")
 STRATEGIES = ("dense", "bm25", "rrf", "synaptic", "synapse", "eisa", "ecphory", "ecphory-faithful", "weave", "fused")

@@ -2,7 +2,7 @@
 
 ``python benchmarks/budget.py --data DIR [--set NAME]…`` prints the fraction of the gold evidence that ``fused`` fits
 into the budget. "By size" orders by rank times size to the power of .3; "covering" is
-:func:`ecphora.stages.retrieval.top_k.select_within`.
+:func:`ecphora.retrieval.fusion.select_within`.
 """
 
 import argparse
@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from ecphora import E5Embedder
-from ecphora.bench.datasets import read_cases
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.query_spaces import build_query_space
-from ecphora.language.token_count import estimate_tokens
-from ecphora.model import Rows, Scores
-from ecphora.stages.retrieval import filters, token_budget, top_k
-from ecphora.stages.retrieval.bm25 import Postings
-from ecphora.stages.retrieval.term_coverage import term_coverage
+from ecphora.language.scripts import estimate_tokens
+from ecphora.model.types import Rows, Scores
+from ecphora.recall import token_budget
+from ecphora.retrieval import filters, fusion
+from ecphora.retrieval.bm25 import Postings, term_coverage
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.fused import Fused
+from ecphora.strategies.fused.strategy import Fused
+from ecphora_bench.datasets import read_cases
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.query_spaces import build_query_space
 
 BUDGETS = (100, 200, 400, 800)
 CANDIDATES = 100
@@ -55,7 +55,7 @@ def main() -> None:
                     if not question.has_ranking:
                         continue
                     activation = fused.activate(query, space.graph)
-                    rows = top_k.top_rows(activation.scores, filters.eligible(space.graph, query), CANDIDATES)
+                    rows = fusion.top_rows(activation.scores, filters.eligible(space.graph, query), CANDIDATES)
                     scores, places = activation.scores[rows], np.arange(len(rows))
                     sizes = np.array(
                         [token_counts.get(space.graph.id(row), CHUNK_TOKENS) for row in rows.tolist()], np.float32

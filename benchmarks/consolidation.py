@@ -19,10 +19,10 @@ from time import perf_counter
 import numpy as np
 
 from ecphora import E5Embedder, Episode, Memory
-from ecphora.bench.datasets import Case, Question, read_cases
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.recall import metrics
-from ecphora.bench.recall.recall_run import RECALL_LIMIT, ranked_documents
+from ecphora_bench.datasets import Case, Question, read_cases
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.recall import metrics
+from ecphora_bench.recall.recall_run import RECALL_LIMIT, ranked_documents
 
 DATASETS = ("beam_100k", "longmemeval_mini", "locomo", "lihua", "realtalk", "ramdocs", "timeqa")
 UPDATE_CATEGORIES = {"knowledge_update", "knowledge-update"}

@@ -22,7 +22,7 @@ import ecphora
 from ecphora import Episode, Memory
 
 PACKAGE = str(Path(ecphora.__file__).parent)
-DATA = {"model.py", "graph.py", "graph_updates.py", "columns.py", "grouping.py"}
+DATA = {"types.py", "graph.py", "updates.py", "columns.py", "grouping.py"}
 TURNS = [
     ("Ana", "I moved to Porto in May and work at a bakery there."),
     ("Ben", "Nice! My sister Martina adopted a cat from the shelter."),

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ecphora import Episode, Hit, Memory
-from ecphora.text_format import short_minute
+from ecphora.model.text_format import short_minute
 
 QUESTION = "Which day in April 2026 is the wedding?"
 SHOWN, WIDTH, ROW = 4, 460, 92

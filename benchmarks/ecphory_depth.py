@@ -18,16 +18,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ecphora.bench.ablation.strategy_results import StrategyResults
-from ecphora.bench.command_options import open_embedder
-from ecphora.bench.datasets import read_cases
-from ecphora.bench.query_spaces import build_query_space
-from ecphora.extractors.rule_extractor import RuleExtractor
-from ecphora.model import Extraction, Mention
-from ecphora.ports import Extractor, Strategy
-from ecphora.strategies import ecphory
+from ecphora.model.ports import Extractor, Strategy
+from ecphora.model.types import Extraction, Mention
+from ecphora.models.rule_extractor import RuleExtractor
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.ecphory import Ecphory
+from ecphora.strategies.ecphory import strategy as ecphory
+from ecphora.strategies.ecphory.strategy import Ecphory
+from ecphora_bench.ablation.strategy_results import StrategyResults
+from ecphora_bench.command_options import open_embedder
+from ecphora_bench.datasets import read_cases
+from ecphora_bench.query_spaces import build_query_space
 
 DATASET = "2wikimultihopqa"
 DEPTHS = (0, 1, 2, 3)

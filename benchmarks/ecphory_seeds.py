@@ -17,24 +17,24 @@ from unittest.mock import patch
 import numpy as np
 from rich.console import Console
 
-from ecphora.bench.ablation.open_question_tables import question_tables
-from ecphora.bench.ablation.strategy_results import StrategyResults, mean_figure
-from ecphora.bench.command_options import open_embedder
-from ecphora.bench.datasets import read_cases
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.query_spaces import QuerySpace, build_query_space
-from ecphora.bench.recall.run_records import Figure, Metric
-from ecphora.graph import Graph
-from ecphora.model import Rows, Vectors
-from ecphora.ports import Strategy
-from ecphora.stages.ecphory import engram_search
-from ecphora.stages.ecphory.cooccurrence import CoOccurrences
-from ecphora.stages.ecphory.engram_index import EngramSearch, Similarities, cosines
-from ecphora.stages.ecphory.engram_search import ActiveEngrams, normalize
-from ecphora.stages.retrieval.entity_vectors import unit_vectors
-from ecphora.strategies import ecphory
+from ecphora.model.graph.graph import Graph
+from ecphora.model.ports import Strategy
+from ecphora.model.types import Rows, Vectors
+from ecphora.retrieval.entity_links import unit_vectors
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.ecphory import Ecphory
+from ecphora.strategies.ecphory import engram_search
+from ecphora.strategies.ecphory import strategy as ecphory
+from ecphora.strategies.ecphory.cooccurrence import CoOccurrences
+from ecphora.strategies.ecphory.engram_index import EngramSearch, Similarities, cosines
+from ecphora.strategies.ecphory.engram_search import ActiveEngrams, normalize
+from ecphora.strategies.ecphory.strategy import Ecphory
+from ecphora_bench.ablation.open_question_tables import question_tables
+from ecphora_bench.ablation.strategy_results import StrategyResults, mean_figure
+from ecphora_bench.command_options import open_embedder
+from ecphora_bench.datasets import read_cases
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.query_spaces import QuerySpace, build_query_space
+from ecphora_bench.recall.run_records import Figure, Metric
 
 LIMITS = {"musique": 200, "2wikimultihopqa": 200, "realtalk": 400, "locomo": 400}
 """The sets, and the first questions of each that are asked."""

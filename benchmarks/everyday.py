@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from ecphora import Episode, Memory, SQLiteStore
-from ecphora.embedders.packaged import DEFAULT_EMBEDDER, PACKAGED_EMBEDDERS
-from ecphora.ports import Embedder
-from ecphora.stages.retrieval.validity import supersessions
+from ecphora.model.ports import Embedder
+from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER, PACKAGED_EMBEDDERS
+from ecphora.retrieval.validity import supersessions
 from ecphora.testing import FakeClock
 
 ROOT = Path(__file__).parents[1]

@@ -32,7 +32,7 @@ from collections import Counter
 from pathlib import Path
 
 from ecphora import SQLiteStore
-from ecphora.embedders.packaged import DEFAULT_EMBEDDER, PACKAGED_EMBEDDERS
+from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER, PACKAGED_EMBEDDERS
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "unit"), str(ROOT / "scripts")]
@@ -40,7 +40,7 @@ sys.path[:0] = [str(ROOT / "tests" / "unit"), str(ROOT / "scripts")]
 import test_fact_updates  # noqa: E402  # defines what is correct
 from update_groups import judge_memories  # noqa: E402
 
-from ecphora.stages.retrieval.validity import pending_supersessions  # noqa: E402
+from ecphora.retrieval.validity import pending_supersessions  # noqa: E402
 
 HISTORIES, LANGUAGES = "held_histories", "held_languages"
 MEMORIES, LOGS = ROOT / "scripts" / "data" / "memories" / "held_many", ROOT / "scripts" / "data" / "logs"

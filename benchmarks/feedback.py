@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from ecphora import E5Embedder, Memory
-from ecphora.bench.datasets import Case, Question, read_cases
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.recall import metrics
-from ecphora.bench.recall.recall_run import RECALL_LIMIT, ranked_documents, temporary_memory
-from ecphora.strategies.fused import Fused
+from ecphora.strategies.fused.strategy import Fused
+from ecphora_bench.datasets import Case, Question, read_cases
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.recall import metrics
+from ecphora_bench.recall.recall_run import RECALL_LIMIT, ranked_documents, temporary_memory
 
 TOP = 10
 """Hits that the feedback considers."""

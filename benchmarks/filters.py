@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Filter, Mask, Node, Query, WriteBatch
-from ecphora.stages.retrieval import filters, metadata_columns
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Filter, Mask, Node, Query, WriteBatch
+from ecphora.retrieval import filters
 from ecphora.testing import NOON, sample_node
 
 REPEATS = 5
@@ -92,7 +92,7 @@ def select_by_reading(graph: Graph, query: Query) -> Mask:
     """The rows that pass a filter, with the metadata of each row read."""
     mask = filters.eligible(graph, replace(query, where=replace(query.where, metadata={})))
     condition = query.where.condition
-    return mask if condition is None else metadata_columns.match_by_reading(graph, condition, np.flatnonzero(mask))
+    return mask if condition is None else filters.match_by_reading(graph, condition, np.flatnonzero(mask))
 
 
 def main() -> None:

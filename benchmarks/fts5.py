@@ -10,13 +10,13 @@ import apsw
 import numpy as np
 from speed import synthetic_questions, synthetic_turns
 
-from ecphora.documents import check_episode
-from ecphora.encode import encode
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Episode
-from ecphora.query import build_query
-from ecphora.stages.retrieval import bm25
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Episode
+from ecphora.remember.documents import check_episode
+from ecphora.remember.encode import encode
+from ecphora.retrieval import bm25
+from ecphora.retrieval.query import build_query
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUESTION_COUNT = 20

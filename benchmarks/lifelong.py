@@ -23,20 +23,20 @@ import numpy as np
 from rich.console import Console
 
 from ecphora import Memory
-from ecphora.bench.ablation.ablation_run import QuestionResult, question_result
-from ecphora.bench.ablation.open_question_tables import question_tables
-from ecphora.bench.ablation.strategy_results import mean_figure
-from ecphora.bench.command_options import open_embedder
-from ecphora.bench.datasets import Case, Question, read_cases
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.query_spaces import QuerySpace
-from ecphora.bench.recall.metrics import Numbers
-from ecphora.bench.recall.run_records import Figure, Metric
-from ecphora.model import Episode, Kind
-from ecphora.ports import Strategy
+from ecphora.model.ports import Strategy
+from ecphora.model.times import parse_time
+from ecphora.model.types import Episode, Kind
 from ecphora.strategies import resolve_strategy
-from ecphora.strategies.weave import Weave
-from ecphora.timeparse import parse_time
+from ecphora.strategies.weave.strategy import Weave
+from ecphora_bench.ablation.ablation_run import QuestionResult, question_result
+from ecphora_bench.ablation.open_question_tables import question_tables
+from ecphora_bench.ablation.strategy_results import mean_figure
+from ecphora_bench.command_options import open_embedder
+from ecphora_bench.datasets import Case, Question, read_cases
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.query_spaces import QuerySpace
+from ecphora_bench.recall.metrics import Numbers
+from ecphora_bench.recall.run_records import Figure, Metric
 
 ROUNDS = (1, 5, 10, 18)
 """The rounds after which questions are asked; every conversation of the two sets has 18 sessions or more."""

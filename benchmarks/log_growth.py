@@ -19,8 +19,8 @@ from time import perf_counter
 import numpy as np
 
 from ecphora import Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.model import Access, AccessKind, WriteBatch
+from ecphora.model.types import Access, AccessKind, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
 
 SCOPE, HITS_PER_RECALL = "default", 10

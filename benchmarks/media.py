@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from ecphora import Episode, Evidence, Media, MediaQuery, Memory
-from ecphora.model import Vector
-from ecphora.stages.retrieval import media_search
+from ecphora.model.types import Vector
+from ecphora.retrieval import dense
 
 CASES = Path(__file__).with_name("media.jsonl")
 WITHOUT, WITH = WAYS = ("without", "media_query=")
@@ -104,8 +104,8 @@ def main() -> None:
     options.add_argument("--weight", type=float, nargs=2, metavar=("UNSURE", "SURE"), action="append")
     arguments = options.parse_args()
     spaces = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
-    for weights in arguments.weight or [(media_search.MEDIA_WEIGHT, media_search.MIN_MEDIA_WEIGHT)]:
-        media_search.MEDIA_WEIGHT, media_search.MIN_MEDIA_WEIGHT = weights
+    for weights in arguments.weight or [(dense.MEDIA_WEIGHT, dense.MIN_MEDIA_WEIGHT)]:
+        dense.MEDIA_WEIGHT, dense.MIN_MEDIA_WEIGHT = weights
         print(f"weights {weights[0]:g} and {weights[1]:g}")
         for part in arguments.part or PARTS:
             print(f"part {part}")

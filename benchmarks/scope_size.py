@@ -22,8 +22,8 @@ from speed import synthetic_questions, synthetic_turns
 
 from ecphora import E5Embedder, Memory, MiniLMEmbedder
 from ecphora.cli.demo.show import load_conversation
-from ecphora.model import Vectors
-from ecphora.ports import Embedder
+from ecphora.model.ports import Embedder
+from ecphora.model.types import Vectors
 
 QUESTIONS = 40
 WRITES = 20

@@ -24,8 +24,8 @@ import numpy as np
 from speed import synthetic_questions, synthetic_turns
 
 from ecphora import Memory
-from ecphora.embedders.packaged import PACKAGED_EMBEDDERS
-from ecphora.server.tokens import Tokens
+from ecphora.models.embedders.from_setting import PACKAGED_EMBEDDERS
+from ecphora.remote.server.tokens import Tokens
 
 WARM_UP = 20
 """Recalls before those that are timed: the model and the graph are loaded."""

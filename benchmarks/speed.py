@@ -14,9 +14,9 @@ from time import perf_counter
 import numpy as np
 
 from ecphora import E5Embedder, Episode, Memory
-from ecphora.bench.datasets import read_cases
 from ecphora.cli.demo.show import load_conversation
-from ecphora.model import Vectors
+from ecphora.model.types import Vectors
+from ecphora_bench.datasets import read_cases
 
 QUESTION_COUNT = 200
 """Questions of the recalls that are timed."""

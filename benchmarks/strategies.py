@@ -25,16 +25,16 @@ from numpy.typing import NDArray
 from speed import synthetic_questions, synthetic_turns
 
 from ecphora import Episode, strategies
-from ecphora.bench.recall.recall_run import needs_own_memory
-from ecphora.documents import CheckedEpisode, check_episode
-from ecphora.encode import encode, extract
-from ecphora.extractors.rule_extractor import RuleExtractor
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Access, AccessKind, Edge, Kind, Link, Node, NodeId, Query, Vector, Vectors, WriteBatch
-from ecphora.ports import Strategy
-from ecphora.query import build_query
-from ecphora.stages.retrieval import filters, top_k
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Strategy
+from ecphora.model.types import Access, AccessKind, Edge, Kind, Link, Node, NodeId, Query, Vector, Vectors, WriteBatch
+from ecphora.models.rule_extractor import RuleExtractor
+from ecphora.remember.documents import CheckedEpisode, check_episode
+from ecphora.remember.encode import encode, extract
+from ecphora.retrieval import filters, fusion
+from ecphora.retrieval.query import build_query
+from ecphora_bench.recall.recall_run import needs_own_memory
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 SPAN = timedelta(days=730)
@@ -201,7 +201,7 @@ def strategy_batch(memory: SyntheticMemory) -> WriteBatch:
 def time_recall(strategy: Strategy, query: Query, graph: Graph) -> float:
     """The milliseconds of one recall."""
     start = perf_counter()
-    top_k.top_rows(strategy.activate(query, graph).scores, filters.eligible(graph, query), 10)
+    fusion.top_rows(strategy.activate(query, graph).scores, filters.eligible(graph, query), 10)
     return 1000 * (perf_counter() - start)
 
 

@@ -13,23 +13,23 @@ from pathlib import Path
 
 import numpy as np
 
-from ecphora.bench.ablation.strategy_results import StrategyResults, build_spaces, ranked_questions
-from ecphora.bench.ablation.stress import FILTERS
-from ecphora.bench.datasets import read_cases
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.recall.metrics import Numbers
-from ecphora.embedders.packaged import PACKAGED_EMBEDDERS
-from ecphora.graph import CachedDerivation, Graph
-from ecphora.grouping import concatenate_ranges, rank_in_group
-from ecphora.model import Mask, Query, Rows, Scores
-from ecphora.ports import Strategy
-from ecphora.stages.synapse import spreading_activation
-from ecphora.stages.synapse.dual_trigger import TriggerResult
-from ecphora.stages.synapse.layer_consolidation import consolidated_layer
-from ecphora.stages.synapse.layer_edges import EdgeList
-from ecphora.stages.synapse.spreading_activation import Iteration
+from ecphora.model.graph.graph import CachedDerivation, Graph
+from ecphora.model.graph.grouping import concatenate_ranges, rank_in_group
+from ecphora.model.ports import Strategy
+from ecphora.model.types import Mask, Query, Rows, Scores
+from ecphora.models.embedders.from_setting import PACKAGED_EMBEDDERS
 from ecphora.strategies import resolve_strategy
-from ecphora.strategies.synapse import LAYER_CONFIG, Synapse
+from ecphora.strategies.synapse import spreading_activation
+from ecphora.strategies.synapse.dual_trigger import TriggerResult
+from ecphora.strategies.synapse.layer_consolidation import consolidated_layer
+from ecphora.strategies.synapse.layer_edges import EdgeList
+from ecphora.strategies.synapse.spreading_activation import Iteration
+from ecphora.strategies.synapse.strategy import LAYER_CONFIG, Synapse
+from ecphora_bench.ablation.strategy_results import StrategyResults, build_spaces, ranked_questions
+from ecphora_bench.ablation.stress import FILTERS
+from ecphora_bench.datasets import read_cases
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.recall.metrics import Numbers
 
 MAX_MEMORIES = 20
 """The most memories of a word that is a concept."""

@@ -16,22 +16,22 @@ from unittest.mock import patch
 
 import numpy as np
 
-from ecphora.bench.ablation.strategy_results import StrategyResults, build_spaces
-from ecphora.bench.datasets import Case, read_cases
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.learning.training_examples import space_parts
-from ecphora.bench.query_spaces import QuerySpace
-from ecphora.bench.recall.metrics import Numbers, bootstrap_interval
-from ecphora.embedders.packaged import PACKAGED_EMBEDDERS
-from ecphora.graph import Graph
-from ecphora.model import Evidence, Mask, Query
-from ecphora.ports import Strategy
-from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
-from ecphora.stages.synapse import confidence_gate
-from ecphora.stages.synapse.dual_trigger import TriggerResult
-from ecphora.stages.synapse.layer_consolidation import Layer
+from ecphora.model.graph.graph import Graph
+from ecphora.model.ports import Strategy
+from ecphora.model.types import Evidence, Mask, Query
+from ecphora.models.embedders.from_setting import PACKAGED_EMBEDDERS
+from ecphora.retrieval.confidence import DEFAULT_BANDS
 from ecphora.strategies import resolve_strategy
-from ecphora.strategies.synapse import FAITHFUL, Synapse
+from ecphora.strategies.synapse import confidence_gate
+from ecphora.strategies.synapse.dual_trigger import TriggerResult
+from ecphora.strategies.synapse.layer_consolidation import Layer
+from ecphora.strategies.synapse.strategy import FAITHFUL, Synapse
+from ecphora_bench.ablation.strategy_results import StrategyResults, build_spaces
+from ecphora_bench.datasets import Case, read_cases
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.learning.training_examples import space_parts
+from ecphora_bench.query_spaces import QuerySpace
+from ecphora_bench.recall.metrics import Numbers, bootstrap_interval
 
 SIZES = (4, 8, 16, 64)
 """Episodes of a small memory."""

@@ -23,19 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecphora import strategies
-from ecphora.bench import datasets
-from ecphora.bench.command_options import open_embedder
-from ecphora.bench.query_spaces import QuerySpace, build_query_space
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Access, AccessKind, Query, WriteBatch
-from ecphora.ports import Activation, Strategy
-from ecphora.stages.synaptic.lif_neuron import stimulate
-from ecphora.stages.synaptic.network_state import network_state
-from ecphora.store_as_query import writes_on_store
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation, Strategy
+from ecphora.model.types import Access, AccessKind, Query, WriteBatch
+from ecphora.remember.store_as_query import writes_on_store
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.synaptic import FAITHFUL, PublishedSynaptic, Synaptic
+from ecphora.strategies.synaptic.lif_neuron import stimulate
+from ecphora.strategies.synaptic.network_state import network_state
+from ecphora.strategies.synaptic.strategy import FAITHFUL, PublishedSynaptic, Synaptic
 from ecphora.testing import NOON, sample_node
+from ecphora_bench import datasets
+from ecphora_bench.command_options import open_embedder
+from ecphora_bench.query_spaces import QuerySpace, build_query_space
 
 Numbers = NDArray[np.float64]
 PUBLISHED = "as published"

@@ -5,8 +5,8 @@ python benchmarks/tool_size.py
 
 import json
 
-from ecphora.language.token_count import estimate_tokens
-from ecphora.memory_tools import TOOLS
+from ecphora.language.scripts import estimate_tokens
+from ecphora.tools.memory_tools import TOOLS
 
 if __name__ == "__main__":
     sizes = {

@@ -21,22 +21,22 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from ecphora.bench.ablation.open_question_tables import question_tables
-from ecphora.bench.ablation.strategy_results import StrategyResults, mean_figure
-from ecphora.bench.command_options import open_embedder
-from ecphora.bench.datasets import Case, read_cases
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.query_spaces import QuerySpace, build_query_space
-from ecphora.bench.recall.metrics import Numbers
-from ecphora.bench.recall.recall_run import temporary_memory
-from ecphora.bench.recall.run_records import Figure, Metric
-from ecphora.graph import epoch_seconds
-from ecphora.model import Kind, Link, Reading
-from ecphora.ports import Strategy
-from ecphora.stages.retrieval.importance import ImportanceDecay, importance
-from ecphora.stages.weave import tiers
+from ecphora.model.graph.graph import epoch_seconds
+from ecphora.model.ports import Strategy
+from ecphora.model.types import Kind, Link, Reading
+from ecphora.retrieval.importance import ImportanceDecay, importance
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.weave import FAITHFUL, Weave
+from ecphora.strategies.weave import tiers
+from ecphora.strategies.weave.strategy import FAITHFUL, Weave
+from ecphora_bench.ablation.open_question_tables import question_tables
+from ecphora_bench.ablation.strategy_results import StrategyResults, mean_figure
+from ecphora_bench.command_options import open_embedder
+from ecphora_bench.datasets import Case, read_cases
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.query_spaces import QuerySpace, build_query_space
+from ecphora_bench.recall.metrics import Numbers
+from ecphora_bench.recall.recall_run import temporary_memory
+from ecphora_bench.recall.run_records import Figure, Metric
 
 DECAYS = {
     "half-life 1 day": ImportanceDecay(half_life=1.0),

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from speed import synthetic_turns
 
 from ecphora import Episode, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.model import Vectors
+from ecphora.model.types import Vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
 
 BASELINE = Path(__file__).with_suffix(".json")
 TURN_COUNT, CONSOLIDATION_TURN_COUNT = 1_000, 60

@@ -1,4 +1,4 @@
-"""Build the files of src/ecphora/weights/e5: the graph, the embeddings and the vocabulary of multilingual-e5-small.
+"""Build src/ecphora/models/weights/e5: the graph, the embeddings and the vocabulary of multilingual-e5-small.
 
     .venv/bin/python scripts/build_e5.py [--check]
 
@@ -23,7 +23,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from ecphora.embedders.e5.e5_network import (
+from ecphora.models.embedders.e5.e5_network import (
     ADAPTED_LAYERS,
     ADAPTED_MATRICES,
     ADAPTER_SWITCH,
@@ -36,10 +36,10 @@ from ecphora.embedders.e5.e5_network import (
     VOCABULARY,
     matrix_shape,
 )
-from ecphora.embedders.e5.token_embeddings import TokenEmbeddings
-from ecphora.embedders.encoder_network import HIDDEN_SIZE, MODEL
+from ecphora.models.embedders.e5.token_embeddings import TokenEmbeddings
+from ecphora.models.embedders.encoder_network import HIDDEN_SIZE, MODEL
 
-TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "weights" / "e5"
+TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "models" / "weights" / "e5"
 COMMON_PIECES = 90_000
 """How many pieces keep 4 bits; as many as keep the files below 62 MB."""
 RARE_STEP = 0.9957

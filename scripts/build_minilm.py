@@ -1,4 +1,4 @@
-"""Build the model of the package: src/ecphora/weights/minilm/model.onnx and tokenizer.json.
+"""Build the model of the package: src/ecphora/models/weights/minilm/model.onnx and tokenizer.json.
 
     .venv/bin/python scripts/build_minilm.py [--check]
 
@@ -26,10 +26,10 @@ from minilm_source import ADAPTED_MATRICES, matrix_shape
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from ecphora.embedders import minilm, onnx_runtime
-from ecphora.embedders.minilm import ADAPTER_SWITCH
+from ecphora.models.embedders import minilm, onnx_runtime
+from ecphora.models.embedders.minilm import ADAPTER_SWITCH
 
-TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "weights" / "minilm"
+TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "models" / "weights" / "minilm"
 SAMPLE_TEXTS = Path(__file__).parent / "data" / "talks.docs.jsonl"
 
 

@@ -2,14 +2,13 @@
 
     python scripts/draw_architecture.py    # writes docs/pictures/architecture.svg
 
-The imports are read from the source. ``ROWS`` says which modules share a box and which boxes a row; the rows follow the
-layers of the first import contract in pyproject.toml. An arrow is left out if other arrows lead the same way. Boxes are
-placed by ``layered_layout.py``.
+The imports are read from the source. The rows are the layers of the first import contract in pyproject.toml, with a box
+for each room. An arrow is left out if other arrows lead the same way. Boxes are placed by ``layered_layout.py``.
 """
 # ruff: noqa: INP001  # a script
 
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -21,122 +20,11 @@ from layered_layout import Layout, Place
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "pictures" / "architecture.svg"
 PACKAGE = "ecphora"
-PURE_CONTRACT = "The pure modules do no I/O, read no clock and draw no random number"
-
-ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
-    ("command line", (("cli", "bench"),)),
-    ("servers", (("server",),)),
-    ("checks, settings", (("doctor",), ("pytest_plugin", "testing"), ("settings",))),
-    ("clients, asyncio", (("client",), ("aio",))),
-    ("wire format, threads", (("serialize", "deserialize", "wire_forms"), ("async_calls",))),
-    ("facade", (("memory", "views"), ("reembedding", "rechunking", "scopes"))),
-    (
-        "one run",
-        (
-            ("answering", "function_tools", "told_texts"),
-            ("consolidation_run",),
-            ("access_log",),
-            ("recall_steps", "candidate_reading"),
-            ("replacement",),
-        ),
-    ),
-    ("planning, writing", (("consolidation.plan",), ("scope_writer", "graph_cache", "graph_snapshot"))),
-    (
-        "strategies, adapters",
-        (
-            ("interchange",),
-            ("explain", "recall", "lookup", "inclusions"),
-            ("strategies",),
-            ("learn",),
-            ("stores",),
-            ("embedders", "update_scorers", "readers", "extractors", "summarizers", "llms"),
-        ),
-    ),
-    (
-        "reading, weights",
-        (
-            (
-                "store_as_query",
-                "query_embedder",
-                "english_vectors",
-                "encode",
-                "query",
-                "feedback",
-                "exchange",
-                "erasure",
-                "documents",
-                "repeats",
-                "messages",
-                "relation_edges",
-            ),
-            ("weights",),
-            ("reasons", "reason_clauses", "answer_clauses", "clause", "ranking"),
-            ("model_http", "llamacpp_engine", "llm_runs", "llm_client"),
-        ),
-    ),
-    ("consolidation", (("consolidation",),)),
-    (
-        "mechanisms",
-        (("stages.fused",), ("stages.synaptic", "stages.synapse", "stages.eisa", "stages.ecphory", "stages.weave")),
-    ),
-    (
-        "shared mechanisms",
-        (("stages", "stages.retrieval"), ("recall_events", "recollection", "tool_replies", "prompts", "short_ids")),
-    ),
-    ("language", (("language",), ("validate", "media_checks", "tool_definitions", "zones", "memory_tools"))),
-    (
-        "data",
-        (
-            (
-                "ports",
-                "graph_updates",
-                "forget",
-                "graph",
-                "media_spaces",
-                "derived_columns",
-                "vector_column",
-                "columns",
-                "quantization",
-                "grouping",
-                "model",
-                "conditions",
-                "condition_mappings",
-            ),
-            ("plugins",),
-        ),
-    ),
-    (
-        "foundation",
-        (
-            (
-                "errors",
-                "cached_property",
-                "ids",
-                "timeparse",
-                "http_route",
-                "http_answer",
-                "reprs",
-                "recollection_tables",
-                "invisible_chars",
-                "lazy_pattern",
-                "text_format",
-                "clock",
-                "cancellation",
-                "parallel",
-                "same_parameters",
-                "default_limits",
-                "pickling",
-                "llm_usage",
-                "blocked_warning",
-            ),
-        ),
-    ),
-)
-"""The rows from top to bottom: a label, and boxes of modules. A module stands for all below it that have no box."""
+PURE_CONTRACT = "The pure rooms do no I/O, read no clock and draw no random number"
 
 CHARACTER_WIDTH, LINE_HEIGHT, PADDING = 7.3, 16, 8
 ROW_GAP, PORT_GAP = 40.0, 13.0
-LABEL_WIDTH, MARGIN, LEGEND_HEIGHT = 150.0, 16.0, 54.0
+MARGIN, LEGEND_HEIGHT = 16.0, 54.0
 INK, GRAY, RULE = "#1f2933", "#697586", "#eef1f4"
 STYLE = f'font-family="sans-serif" font-size="12" fill="{INK}"'
 HEAD = (
@@ -149,87 +37,55 @@ PURE, ACTING = ("#e8f3ec", "#4f9268"), ("#fdf1e3", "#c98636")
 
 @dataclass(frozen=True)
 class Box:
-    """Some modules that are drawn together."""
+    """A room of the package, or a module beside the rooms."""
 
     row: int
-    modules: tuple[str, ...]
+    name: str
     is_pure: bool
 
     @property
-    def lines(self) -> list[str]:
-        """What is written in it: folders end in a slash, and one that is here for its subfolder alone is left out."""
-        hidden = {module.rpartition(".")[0] for module in self.modules}
-        return [_path_of(module) for module in self.modules if module not in hidden]
+    def text(self) -> str:
+        """What is written in it: a folder ends in a slash."""
+        return f"{self.name}/" if (ROOT / "src" / PACKAGE / self.name).is_dir() else self.name
 
     @property
     def width(self) -> float:
         """In pixels."""
-        return max(map(len, self.lines)) * CHARACTER_WIDTH + 2 * PADDING
+        return len(self.text) * CHARACTER_WIDTH + 2 * PADDING
 
     @property
     def height(self) -> float:
         """In pixels."""
-        return len(self.lines) * LINE_HEIGHT + 2 * PADDING - 3
+        return LINE_HEIGHT + 2 * PADDING - 3
 
 
-def _path_of(module: str) -> str:
-    path = module.replace(".", "/")
-    return f"{path}/" if (ROOT / "src" / PACKAGE / path).is_dir() else path
-
-
-def read_contracts() -> tuple[list[list[str]], set[str]]:
-    """The layers of the first import contract, top to bottom, and the modules that are pure by contract."""
+def read_boxes() -> list[Box]:
+    """The rooms that the layers of the first import contract name, from top to bottom."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts: list[dict[str, Any]] = settings["tool"]["importlinter"]["contracts"]
-    layers = [[_short(module) for module in layer.split("|")] for layer in contracts[0]["layers"]]
     pure = next(contract["source_modules"] for contract in contracts if contract["name"] == PURE_CONTRACT)
-    return layers, {_short(module) for module in pure}
-
-
-def _short(module: str) -> str:
-    return module.strip().removeprefix(f"{PACKAGE}.")
-
-
-def build_boxes(layers: Sequence[Sequence[str]], pure: set[str]) -> list[Box]:
-    """The boxes of ``ROWS``; stops if their rows contradict the layers."""
-    boxes = [
-        Box(row, modules, all(_owner(module, pure) is not None for module in modules))
-        for row, (_label, groups) in enumerate(ROWS)
-        for modules in groups
+    layers = [[module.strip() for module in layer.split("|")] for layer in contracts[0]["layers"]]
+    layers = [[module for module in layer if module.startswith(f"{PACKAGE}.")] for layer in layers]
+    return [
+        Box(row, module.removeprefix(f"{PACKAGE}."), module in pure)
+        for row, layer in enumerate(filter(None, layers))
+        for module in layer
     ]
-    rows = {module: box.row for box in boxes for module in box.modules}
-    least = 0
-    for layer in layers:
-        found = {module: rows[owner] for module in layer if (owner := _owner(module, rows)) is not None}
-        if missing := sorted(set(layer) - found.keys()):
-            raise SystemExit(f"ROWS in {Path(__file__).name} lacks {', '.join(missing)}")
-        if wrong := [module for module, row in found.items() if row < least]:
-            raise SystemExit(f"ROWS in {Path(__file__).name} has {', '.join(wrong)} above a module of a higher layer")
-        least = max(found.values())
-    return boxes
-
-
-def _owner(module: str, modules: Iterable[str]) -> str | None:
-    """The module among these that stands for a module: itself, or the nearest package around it."""
-    known = set(modules)
-    while module and module not in known:
-        module = module.rpartition(".")[0]
-    return module or None
 
 
 def read_imports(boxes: Sequence[Box]) -> dict[Box, set[Box]]:
     """Which boxes each box imports; stops if one imports a box that is not below it."""
-    by_module = {module: box for box in boxes for module in box.modules}
+    by_name = {box.name: box for box in boxes}
     found: dict[Box, set[Box]] = {box: set() for box in boxes}
     graph = grimp.build_graph(PACKAGE, cache_dir=None)
     for module in sorted(graph.modules - {PACKAGE}):
         for imported in sorted(graph.find_modules_directly_imported_by(module) - {PACKAGE}):
-            owners = [_owner(name.partition(".")[2], by_module) for name in (module, imported)]
-            if None in owners:
-                raise SystemExit(f"ROWS in {Path(__file__).name} has no box for {module} or {imported}")
-            upper, lower = (by_module[owner] for owner in owners if owner is not None)
+            rooms = [name.split(".")[1] for name in (module, imported)]
+            if unknown := set(rooms) - by_name.keys():
+                raise SystemExit(f"no layer of the first import contract names {PACKAGE}.{min(unknown)}")
+            upper, lower = (by_name[room] for room in rooms)
             if upper is not lower and upper.row >= lower.row:
-                raise SystemExit(f"{module} imports {imported}: put its box above the other in {Path(__file__).name}")
+                raise SystemExit(f"{module} imports {imported}, whose room is not below it")
             if upper is not lower:
                 found[upper].add(lower)
     return found
@@ -243,14 +99,14 @@ def reduce_transitively(imports: dict[Box, set[Box]]) -> list[tuple[Box, Box]]:
     return [
         (box, lower)
         for box in imports
-        for lower in sorted(imports[box], key=lambda lower: (lower.row, lower.modules))
+        for lower in sorted(imports[box], key=lambda lower: (lower.row, lower.name))
         if not any(lower in reachable[other] for other in imports[box])
     ]
 
 
 def draw(boxes: Sequence[Box], arrows: Sequence[tuple[Box, Box]]) -> str:
     """The picture, as SVG."""
-    layout = Layout(boxes, arrows, left=LABEL_WIDTH + MARGIN)
+    layout = Layout(boxes, arrows, left=MARGIN)
     heights = [max(place.box.height for place in row if place.box) for row in layout.rows]
     tops = [LEGEND_HEIGHT + sum(heights[:row]) + row * ROW_GAP for row in range(len(heights))]
     width = max(place.x + place.width / 2 for row in layout.rows for place in row) + MARGIN
@@ -260,11 +116,8 @@ def draw(boxes: Sequence[Box], arrows: Sequence[tuple[Box, Box]]) -> str:
         '<rect width="100%" height="100%" fill="#ffffff"/>',
         *_draw_legend(),
     ]
-    for (label, _groups), top, height in zip(ROWS, tops, heights, strict=True):
-        parts.append(
-            f'<rect x="0" y="{top - 8:.1f}" width="{width:.0f}" height="{height + 16:.1f}" fill="{RULE}"/>'
-            f'<text x="{MARGIN}" y="{top + height / 2 + 4:.1f}" fill="{GRAY}">{escape(label)}</text>'
-        )
+    for top, height in zip(tops, heights, strict=True):
+        parts.append(f'<rect x="0" y="{top - 8:.1f}" width="{width:.0f}" height="{height + 16:.1f}" fill="{RULE}"/>')
     parts += _draw_arrows(layout, tops, heights)
     for place in (place for row in layout.rows for place in row):
         if place.box is not None:
@@ -286,13 +139,10 @@ def _draw_legend() -> Iterator[str]:
 def _draw_box(box: Box, x: float, middle: float) -> str:
     fill, border = PURE if box.is_pure else ACTING
     left, top = x - box.width / 2, middle - box.height / 2
-    lines = "".join(
-        f'<text x="{x:.1f}" y="{top + PADDING + 11 + LINE_HEIGHT * at:.1f}">{escape(line)}</text>'
-        for at, line in enumerate(box.lines)
-    )
     return (
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="6" fill="{fill}"'
-        f' stroke="{border}"/><g font-family="monospace" text-anchor="middle">{lines}</g>'
+        f' stroke="{border}"/><text x="{x:.1f}" y="{top + PADDING + 11:.1f}"'
+        f' font-family="monospace" text-anchor="middle">{escape(box.text)}</text>'
     )
 
 
@@ -323,7 +173,7 @@ def _port(place: Place[Box], other: Place[Box], beside: dict[Place[Box], list[Pl
 
 def architecture() -> str:
     """The picture of the package as it is."""
-    boxes = build_boxes(*read_contracts())
+    boxes = read_boxes()
     return draw(boxes, reduce_transitively(read_imports(boxes)))
 
 

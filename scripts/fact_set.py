@@ -13,9 +13,9 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from ecphora.bench.probes.loading import CHECKOUT, PACKAGE, load_maker
-from ecphora.bench.probes.probe import Half, Kind, Probe
-from ecphora.bench.probes.probe_sets import write_sets
+from ecphora_bench.probes.loading import CHECKOUT, PACKAGE, load_maker
+from ecphora_bench.probes.probe import Half, Kind, Probe
+from ecphora_bench.probes.probe_sets import write_sets
 
 LISTS = Path(__file__).parent / "data" / "facts"
 SETS = {"facts-own": (Kind.OWN_STATEMENTS, "own", 6), "facts-who": (Kind.WHO, "who", 12)}

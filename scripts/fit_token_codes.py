@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ecphora.embedders.e5.e5_network import PASSAGE_PREFIX, QUERY_PREFIX, share_network
-from ecphora.embedders.e5.token_codes import CODE_SIZE, TokenCodec
+from ecphora.models.embedders.e5.e5_network import PASSAGE_PREFIX, QUERY_PREFIX, share_network
+from ecphora.models.embedders.e5.token_codes import CODE_SIZE, TokenCodec
 
 HERE = Path(__file__).parent
 MEMORIES = HERE / "data" / "memories"
-WEIGHTS = HERE.parent / "src" / "ecphora" / "weights" / "token_codes.npz"
+WEIGHTS = HERE.parent / "src" / "ecphora" / "models" / "weights" / "token_codes.npz"
 TEXTS, QUESTIONS = 100, 50
 """How many texts and questions of a set are taken, at even distances."""
 HELD_BACK = ("held", "untaught")

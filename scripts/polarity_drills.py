@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from reader_examples import ReadingExample
 
-from ecphora.bench.probes.loading import PACKAGE, load_maker
-from ecphora.ports import Passage
+from ecphora.model.ports import Passage
+from ecphora_bench.probes.loading import PACKAGE, load_maker
 
 MATTERS = Path(__file__).resolve().parent / "data" / "facts" / "polarity"
 """The file of the matters, without its ending."""

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecphora import Memory
-from ecphora.bench.datasets import Case, Question
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.recall.recall_run import temporary_memory
-from ecphora.candidate_reading import CandidateReading
-from ecphora.graph import Graph
-from ecphora.model import Query, Rows
-from ecphora.ports import Passage
-from ecphora.stages.fused import weights
-from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import build_feature_matrix
-from ecphora.stages.retrieval import top_k
-from ecphora.strategies.fused import Fused
+from ecphora.model.graph.graph import Graph
+from ecphora.model.ports import Passage
+from ecphora.model.types import Query, Rows
+from ecphora.recall.candidate_reading import CandidateReading
+from ecphora.retrieval import fusion
+from ecphora.strategies.fused import weights
+from ecphora.strategies.fused.candidate_pool import build_pool
+from ecphora.strategies.fused.feature_matrix import build_feature_matrix
+from ecphora.strategies.fused.strategy import Fused
+from ecphora_bench.datasets import Case, Question
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.recall.recall_run import temporary_memory
 
 CANDIDATES = 32
 """The candidates of a question: the best of its pool."""
@@ -80,7 +80,7 @@ def _example(dataset: str, case: Case, question: Question, memory: Memory) -> Re
         return None
     ranker, _ = weights.load_fused_model(query.embedder)
     ranked_pool = ranker.score(build_feature_matrix(pool))
-    best = top_k.top_rows(ranked_pool.scores, ranked_pool.scores > 0, CANDIDATES)
+    best = fusion.top_rows(ranked_pool.scores, ranked_pool.scores > 0, CANDIDATES)
     rows = pool.rows[best]
     missed = np.array(sorted(set(_answer_rows(graph, question)) - set(rows.tolist()))[:MAX_MISSED_ANSWERS], np.int64)
     answers = set(_answer_rows(graph, question))

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from reader_examples import ReadingExample
 
-from ecphora.bench.probes.loading import PACKAGE, load_maker
-from ecphora.ports import Passage
+from ecphora.model.ports import Passage
+from ecphora_bench.probes.loading import PACKAGE, load_maker
 
 RELATIONS = Path(__file__).resolve().parent / "data" / "facts" / "who"
 """The file of the relations, without its ending."""

@@ -26,10 +26,10 @@ from pair_training import PairGroup, mean_adapters, train_adapters
 from reader_examples import ReadingExample
 from train_reader import SENTENCES, SOURCES, WEIGHTS, as_plain_texts, is_kept_apart, is_taken, load_examples, sha256
 
-from ecphora.embedders.e5.e5_network import E5Network, share_network
-from ecphora.embedders.e5.pair_adapters import PairAdapters
-from ecphora.readers.e5_cross_encoder import ADAPTERS_FILE, pair_tokens, question_tokens
-from ecphora.update_scorers import e5_cross_encoder as update_scorer
+from ecphora.models import update_scorer
+from ecphora.models.embedders.e5.e5_network import E5Network, share_network
+from ecphora.models.embedders.e5.pair_adapters import PairAdapters
+from ecphora.models.rerankers.e5_cross_encoder import ADAPTERS_FILE, pair_tokens, question_tokens
 
 BEST_CANDIDATES, NEGATIVES = 9, 4
 """The candidates that do not answer are among so many of the best; a question has so many of them in an epoch."""
@@ -57,7 +57,7 @@ def main() -> None:
     groups = [group for example in examples if (group := _group(example, network)).pairs]
     print(f"{len(groups)} questions", flush=True)
     path = WEIGHTS / ADAPTERS_FILE
-    source = path if options.resume else files("ecphora") / "weights" / update_scorer.ADAPTERS_FILE
+    source = path if options.resume else files("ecphora.models") / "weights" / update_scorer.ADAPTERS_FILE
     start = PairAdapters.from_bytes(source.read_bytes())
     adapters = train_adapters(
         network,
@@ -69,7 +69,7 @@ def main() -> None:
         save=lambda found: (options.work / ADAPTERS_FILE).write_bytes(found.to_bytes()),
     )
     path.write_bytes((mean_adapters(start, adapters) if options.resume else adapters).to_bytes())
-    print(f"ADAPTERS_DIGEST in readers/e5_cross_encoder.py: {sha256(path)}")
+    print(f"ADAPTERS_DIGEST in models/rerankers/e5_cross_encoder.py: {sha256(path)}")
 
 
 def training_examples(options: argparse.Namespace) -> Iterator[ReadingExample]:

@@ -22,25 +22,25 @@ from pathlib import Path
 import numpy as np
 
 from ecphora import __version__
-from ecphora.bench.datasets import Case, read_cases
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.learning.training_examples import space_parts
-from ecphora.bench.query_spaces import QuerySpace
-from ecphora.bench.recall.metrics import auroc, recall_any_at_k, recall_at_k
-from ecphora.bench.recall.recall_run import temporary_memory
-from ecphora.candidate_reading import CandidateReading
-from ecphora.embedders.packaged import DEFAULT_EMBEDDER
-from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train, train_answerability
-from ecphora.learn.fused_weights import format_fused_model
-from ecphora.learn.readable_json import Json
-from ecphora.readers.late_interaction import LateInteractionReader
-from ecphora.stages.fused import weights
-from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.fused.reading import MAX_LOG_ODDS, READING_FEATURES, SECOND_READING, ReadingPolicy
-from ecphora.stages.fused.statement_features import FORMER_STATE, MISSING_NAMES, NOT_A_FACT, SUBJECT_AGREEMENT
+from ecphora.maintenance.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train, train_answerability
+from ecphora.maintenance.learn.fused_weights import format_fused_model
+from ecphora.maintenance.learn.readable_json import Json
+from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER
+from ecphora.models.rerankers.late_interaction import LateInteractionReader
+from ecphora.recall.candidate_reading import CandidateReading
 from ecphora.strategies.baselines import Dense
+from ecphora.strategies.fused import weights
+from ecphora.strategies.fused.candidate_pool import build_pool
+from ecphora.strategies.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ecphora.strategies.fused.ranker import Ranker
+from ecphora.strategies.fused.reading import MAX_LOG_ODDS, READING_FEATURES, SECOND_READING, ReadingPolicy
+from ecphora.strategies.fused.statement_features import FORMER_STATE, MISSING_NAMES, NOT_A_FACT, SUBJECT_AGREEMENT
+from ecphora_bench.datasets import Case, read_cases
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.learning.training_examples import space_parts
+from ecphora_bench.query_spaces import QuerySpace
+from ecphora_bench.recall.metrics import auroc, recall_any_at_k, recall_at_k
+from ecphora_bench.recall.recall_run import temporary_memory
 
 FOLDS = 3
 """The folds of spaces of a report."""

@@ -19,18 +19,18 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from ecphora.bench import datasets
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.embedders.minilm import MiniLMEmbedder
-from ecphora.learn import Json, fit_logistic, format_json
+from ecphora.maintenance.learn import Json, fit_logistic, format_json
 from ecphora.memory import Memory
-from ecphora.model import Episode, Query
-from ecphora.stages.eisa import necessity
-from ecphora.stages.eisa.weights import parse_necessity_classifier
+from ecphora.model.types import Episode, Query
+from ecphora.models.embedders.minilm import MiniLMEmbedder
+from ecphora.strategies.eisa import necessity
+from ecphora.strategies.eisa.weights import parse_necessity_classifier
+from ecphora_bench import datasets
+from ecphora_bench.embedding_cache import CachingEmbedder
 
 HERE = Path(__file__).parent
 LINES = HERE / "data" / "encm.jsonl"
-WEIGHTS = HERE.parent / "src" / "ecphora" / "stages" / "eisa" / "necessity.json"
+WEIGHTS = HERE.parent / "src" / "ecphora" / "strategies" / "eisa" / "weights" / "necessity.json"
 FOLDS = 5
 BIAS_RIDGE, COLUMN_RIDGE, VECTOR_RIDGE = 1e-3, 1.0, 0.1
 """The ridge on the bias, on the weight of a feature, and on that of a vector component: of .03, .1, .3, 1, 3 the one
@@ -76,7 +76,7 @@ def main() -> None:
             "cross_validated": cross_validate(rows, queries, labels),
         }
         file: dict[str, Json] = {
-            "what": "EISA's necessity checker, a logistic regression; see ecphora.stages.eisa.necessity",
+            "what": "EISA's necessity checker, a logistic regression; see ecphora.strategies.eisa.necessity",
             "provenance": provenance,
             "embedder": embedder.name,
             "threshold": necessity.THRESHOLD,

@@ -32,11 +32,17 @@ from pair_scoring import mean_half
 from torch import Tensor
 from torch.nn import functional
 
-from ecphora import documents, encode
-from ecphora.bench import datasets
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.embedders.minilm import MODEL_FOLDER, QUESTION_ADAPTERS, MiniLMEmbedder, MiniLMNetwork, share_network
 from ecphora.language.language_identification import is_english
+from ecphora.models.embedders.minilm import (
+    MODEL_FOLDER,
+    QUESTION_ADAPTERS,
+    MiniLMEmbedder,
+    MiniLMNetwork,
+    share_network,
+)
+from ecphora.remember import documents, encode
+from ecphora_bench import datasets
+from ecphora_bench.embedding_cache import CachingEmbedder
 
 HERE = Path(__file__).parent
 MEMORIES = HERE / "data" / "memories"
@@ -88,7 +94,7 @@ def main() -> None:
     np.savez(file, allow_pickle=False, **adapters)
     content = file.getvalue()
     path.write_bytes(content)
-    print(f"ADAPTERS_DIGEST in embedders/minilm.py: {hashlib.sha256(content).hexdigest()}")
+    print(f"ADAPTERS_DIGEST in models/embedders/minilm.py: {hashlib.sha256(content).hexdigest()}")
 
 
 def read_questions(folder: Path, name: str, every: int | None, embedder: CachingEmbedder) -> Iterator[TrainingQuestion]:

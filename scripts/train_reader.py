@@ -1,5 +1,5 @@
 """Train the built-in reader, and what tells questions about the present; write weights/reader.onnx and
-stages/fused/reading.json.
+strategies/fused/weights/reading.json.
 
     .venv/bin/pip install torch
     .venv/bin/python scripts/fact_set.py FACTS
@@ -48,20 +48,20 @@ from reader_examples import ReadingExample, read_examples
 from role_drills import drill_examples
 from update_groups import judge_memories
 
-from ecphora.bench import datasets
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.e5.e5_network import PASSAGE_PREFIX, share_network
-from ecphora.embedders.minilm import MiniLMEmbedder
-from ecphora.learn import Json, format_json
-from ecphora.ports import Embedder, Passage
-from ecphora.readers.e5_cross_encoder import E5CrossEncoder
-from ecphora.readers.late_interaction import HEAD_FILE, encode_question
-from ecphora.stages.fused.recency_preference import RecencyPreference
+from ecphora.maintenance.learn import Json, format_json
+from ecphora.model.ports import Embedder, Passage
+from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.e5.e5_network import PASSAGE_PREFIX, share_network
+from ecphora.models.embedders.minilm import MiniLMEmbedder
+from ecphora.models.rerankers.e5_cross_encoder import E5CrossEncoder
+from ecphora.models.rerankers.late_interaction import HEAD_FILE, encode_question
+from ecphora.strategies.fused.reading import RecencyPreference
+from ecphora_bench import datasets
+from ecphora_bench.embedding_cache import CachingEmbedder
 
 HERE = Path(__file__).parent
-WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
-PREFERENCES = WEIGHTS.parent / "stages" / "fused" / "reading.json"
+WEIGHTS = HERE.parent / "src" / "ecphora" / "models" / "weights"
+PREFERENCES = WEIGHTS.parents[1] / "strategies" / "fused" / "weights" / "reading.json"
 MEMORIES = HERE / "data" / "memories"
 SOURCES = (
     *((MEMORIES, name) for name in ("de", "en", "es", "it", "ja", "ko", "long", "many", "mixed")),
@@ -136,7 +136,7 @@ def main() -> None:
             "sentences": {path.name: sha256(path) for path in sentence_paths},
             "questions": {"reader": len(trained)},
         }
-        print(f"HEAD_DIGEST in readers/late_interaction.py: {sha256(head_path)}")
+        print(f"HEAD_DIGEST in models/rerankers/late_interaction.py: {sha256(head_path)}")
     preferences = {
         embedder.name.partition("/")[0]: fit_preference(embedder, examples)
         for embedder in (E5Embedder(), MiniLMEmbedder())

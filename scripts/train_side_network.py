@@ -1,4 +1,4 @@
-"""Train EISA's side network, cross-validate it, and write its weights into src/ecphora/stages/eisa.
+"""Train EISA's side network, cross-validate it, and write its weights into src/ecphora/strategies/eisa/weights.
 
     .venv/bin/python scripts/train_side_network.py [--embedder minilm] [--data DIR] [--rate RATE]
 
@@ -20,20 +20,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecphora import documents, encode
-from ecphora.bench import datasets
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.minilm import MiniLMEmbedder
-from ecphora.learn import Json, format_json, train_side_network
-from ecphora.learn.side_network_training import ContrastiveExample
-from ecphora.model import Vectors
-from ecphora.ports import Embedder
-from ecphora.stages.eisa.side_network import RANK, SideNet, identity, map_vectors
+from ecphora.maintenance.learn import Json, format_json, train_side_network
+from ecphora.maintenance.learn.side_network_training import ContrastiveExample
+from ecphora.model.ports import Embedder
+from ecphora.model.types import Vectors
+from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.minilm import MiniLMEmbedder
+from ecphora.remember import documents, encode
+from ecphora.strategies.eisa.side_network import RANK, SideNet, identity, map_vectors
+from ecphora_bench import datasets
+from ecphora_bench.embedding_cache import CachingEmbedder
 
 HERE = Path(__file__).parent
 MEMORIES, TALKS = HERE / "data" / "memories", HERE / "data"
-WEIGHTS = HERE.parent / "src" / "ecphora" / "stages" / "eisa"
+WEIGHTS = HERE.parent / "src" / "ecphora" / "strategies" / "eisa" / "weights"
 NEVER_TRAINED = ("held", "held_many", "held_short", "untaught")
 EMBEDDERS: Mapping[str, Callable[[], Embedder]] = {"e5": E5Embedder, "minilm": MiniLMEmbedder}
 ENGLISH = ("en", "talks")
@@ -188,7 +188,7 @@ def main() -> None:
                 for name, found in public.items()
             }
         file: dict[str, Json] = {
-            "what": "EISA's side network, a linear map of vectors; see ecphora.stages.eisa.side_network",
+            "what": "EISA's side network, a linear map of vectors; see ecphora.strategies.eisa.side_network",
             "provenance": provenance,
             "embedder": embedder.name,
             "similarity_floor": net.similarity_floor,

@@ -51,20 +51,20 @@ from update_groups import (
 )
 
 from ecphora import Episode, Memory, SQLiteStore
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.recall.metrics import auroc
 from ecphora.consolidation.facts.alignment import align
 from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge, load_update_judge
 from ecphora.consolidation.facts.memory_statements import MemoryStatements
 from ecphora.consolidation.facts.update_candidates import CandidateSearch
-from ecphora.embedders import minilm
-from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.e5.e5_network import share_network
-from ecphora.embedders.e5.pair_adapters import PairAdapters
-from ecphora.learn import Json, fit_logistic, format_json
-from ecphora.ports import NodeReader
-from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.update_scorers.e5_cross_encoder import ADAPTERS_FILE, E5UpdateScorer, pair_tokens
+from ecphora.maintenance.learn import Json, fit_logistic, format_json
+from ecphora.model.ports import NodeReader
+from ecphora.models.embedders import minilm
+from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.e5.e5_network import share_network
+from ecphora.models.embedders.e5.pair_adapters import PairAdapters
+from ecphora.models.update_scorer import ADAPTERS_FILE, E5UpdateScorer, pair_tokens
+from ecphora.retrieval.fusion import LinearModel
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.recall.metrics import auroc
 
 if TYPE_CHECKING:
     from pair_training import PairGroup
@@ -81,7 +81,7 @@ TEST_FILES = tuple(
 )
 TRAINING_PARTS = ("seen", "unseen", "held", "everyday-read")
 """The parts of the test cases that were read while the rules were written; the others are never used for training."""
-WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
+WEIGHTS = HERE.parent / "src" / "ecphora" / "models" / "weights"
 PLAIN, EVERYDAY, TWINS = (HERE / "data" / f"{name}.jsonl" for name in ("plain", "everyday", "twins"))
 JUDGE_SPACES = ("a3", "c2", "h3", "h8", "h14", "h18", "h20", "h26", "h30")
 """The conversations and histories that train the judge."""
@@ -160,7 +160,7 @@ def main() -> None:
             save=lambda found: path.write_bytes(found.to_bytes()),
         )
         path.write_bytes((adapters if start is None else mean_adapters(start, adapters)).to_bytes())
-        print(f"ADAPTERS_DIGEST in update_scorers/e5_cross_encoder.py: {sha256(path)}")
+        print(f"ADAPTERS_DIGEST in models/update_scorer.py: {sha256(path)}")
     judge_pairs = sample_group_pairs([pair for pair in selected if pair.trains_judge])
     scores = E5UpdateScorer().score([pair.texts for pair in judge_pairs])
     features = np.stack([scores, [pair.rule_confidence for pair in judge_pairs]], axis=1)
@@ -186,7 +186,7 @@ def main() -> None:
             )
         },
     }
-    judge_path = WEIGHTS.parent / "consolidation" / "facts" / "update_judge.json"
+    judge_path = WEIGHTS.parents[1] / "consolidation" / "facts" / "update_judge.json"
     found: dict[str, Json] = {
         "provenance": provenance,
         "gate": {"bias": gate.bias, "features": dict(gate.weights)},

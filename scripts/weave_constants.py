@@ -15,14 +15,14 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from ecphora.bench.ablation.ablation_run import question_result
-from ecphora.bench.command_options import open_embedder
-from ecphora.bench.datasets import read_cases
-from ecphora.bench.query_spaces import QuerySpace, build_query_space
-from ecphora.ports import Strategy
-from ecphora.stages.weave.strand_types import TypeWeights
+from ecphora.model.ports import Strategy
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.weave import Weave
+from ecphora.strategies.weave.strand_types import TypeWeights
+from ecphora.strategies.weave.strategy import Weave
+from ecphora_bench.ablation.ablation_run import question_result
+from ecphora_bench.command_options import open_embedder
+from ecphora_bench.datasets import read_cases
+from ecphora_bench.query_spaces import QuerySpace, build_query_space
 
 SETS = ("locomo", "realtalk", "musique", "2wikimultihopqa")
 STEP, CUTS = 3, (5, 10)

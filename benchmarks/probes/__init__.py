@@ -6,7 +6,7 @@ Everything is drawn from the seed. Names, towns, things, templates and notations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
 
-from ecphora.bench.probes.probe import Half, Kind, Probe
+from ecphora_bench.probes.probe import Half, Kind, Probe
 
 from . import days, identifiers, measurements, own_statements, updates, who
 from .worlds import Draft

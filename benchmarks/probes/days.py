@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import cycle
 from random import Random
 
-from ecphora.bench.probes.probe import Form, Half, Kind
+from ecphora_bench.probes.probe import Form, Half, Kind
 
 from .dates import write_day, write_days_ago, write_last_weekday
 from .draw import Draw

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ecphora.bench.probes.probe import Half
+from ecphora_bench.probes.probe import Half
 
 FOLDER = Path(__file__).parent / "lists"
 Entries = Mapping[str, tuple[str, ...]]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from random import Random
 
-from ecphora.bench.probes.probe import Form, Half, Kind
+from ecphora_bench.probes.probe import Form, Half, Kind
 
 from .dates import write_day
 from .draw import Draw

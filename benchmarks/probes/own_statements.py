@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from random import Random
 
-from ecphora.bench.probes.probe import Form, Half, Kind
+from ecphora_bench.probes.probe import Form, Half, Kind
 
 from .draw import Draw
 from .lists import Lists

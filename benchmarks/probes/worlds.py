@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from ecphora.bench.probes.probe import Form, Half, Kind, Probe, ProbeMemory
+from ecphora_bench.probes.probe import Form, Half, Kind, Probe, ProbeMemory
 
 from .draw import Draw
 from .voices import about

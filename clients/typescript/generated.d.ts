@@ -302,12 +302,12 @@ export interface FeedbackRequest {
  *
  * Several names match any of them, and an empty list of names matches nothing; what has one of `not_speakers`,
  * `not_sessions` or `not_sources` is left out, and what has no name is not. `speakers`, `sessions` and
- * `sources` also take a mapping of the operators `$eq`, `$in`, `$ne` and `$nin`, as in
- * `{"$nin": ["tool"]}`: it becomes names in both fields. `after` and `before` bound event time,
- * `recorded_after` and `recorded_before` recording time, half-open; they take what `happened_at` takes and are
- * datetimes from then on, which have an offset if it was given. `metadata` is a mapping of values that must all
- * match, or of operators (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.conditions`. `min_trust` leaves
- * out what has less trust.
+ * `sources` also take a mapping of the operators `$eq`, `$in`, `$ne` and `$nin`, as in `{"$nin":
+ * ["tool"]}`: it becomes names in both fields. `after` and `before` bound event time, `recorded_after` and
+ * `recorded_before` recording time, half-open; they take what `happened_at` takes and are datetimes from then on,
+ * which have an offset if it was given. `metadata` is a mapping of values that must all match, or of operators
+ * (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.model.conditions`. `min_trust` leaves out what has
+ * less trust.
  *
  * Raises `InvalidTime` for a bound that is not a time, and `InvalidInput` for an unknown operator or a wrong
  * operand of one; the other fields are checked when the filter is used.
@@ -335,12 +335,12 @@ export interface Filter {
  *
  * Several names match any of them, and an empty list of names matches nothing; what has one of `not_speakers`,
  * `not_sessions` or `not_sources` is left out, and what has no name is not. `speakers`, `sessions` and
- * `sources` also take a mapping of the operators `$eq`, `$in`, `$ne` and `$nin`, as in
- * `{"$nin": ["tool"]}`: it becomes names in both fields. `after` and `before` bound event time,
- * `recorded_after` and `recorded_before` recording time, half-open; they take what `happened_at` takes and are
- * datetimes from then on, which have an offset if it was given. `metadata` is a mapping of values that must all
- * match, or of operators (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.conditions`. `min_trust` leaves
- * out what has less trust.
+ * `sources` also take a mapping of the operators `$eq`, `$in`, `$ne` and `$nin`, as in `{"$nin":
+ * ["tool"]}`: it becomes names in both fields. `after` and `before` bound event time, `recorded_after` and
+ * `recorded_before` recording time, half-open; they take what `happened_at` takes and are datetimes from then on,
+ * which have an offset if it was given. `metadata` is a mapping of values that must all match, or of operators
+ * (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.model.conditions`. `min_trust` leaves out what has
+ * less trust.
  *
  * Raises `InvalidTime` for a bound that is not a time, and `InvalidInput` for an unknown operator or a wrong
  * operand of one; the other fields are checked when the filter is used.
@@ -1086,13 +1086,13 @@ export interface PlainMethods {
    * The keywords describe a plain text; an `Episode` brings its own. A chat message, in the shape of OpenAI,
    * Anthropic or LangChain, is remembered with its role as the speaker; `message_options` gives roles other names
    * and says whether tool results and system prompts are kept. Its own name and time come before the keywords, and
-   * `omitted` of the result counts what is left out of it (see `ecphora.messages`).
+   * `omitted` of the result counts what is left out of it (see `ecphora.remember.messages`).
    *
    * A memory that is already stored under the same id stays as it is. So do equal texts that have a time, title,
    * source or media, and a list that is remembered twice. One text alone, without them, is a new memory if something
-   * newer was stored in its session since it was last said (see `ecphora.repeats`). What was forgotten stays
-   * forgotten unless `restore` is set: `blocked` of the result has it, and a `BlockedWarning` says so. Many
-   * texts are committed in batches of 512; each batch is written whole or not at all.
+   * newer was stored in its session since it was last said (see `ecphora.remember.repeats`). What was forgotten
+   * stays forgotten unless `restore` is set: `blocked` of the result has it, and a `BlockedWarning` says so.
+   * Many texts are committed in batches of 512; each batch is written whole or not at all.
    *
    * `supersedes` ends the validity of the memory with that id, whoever said it. `trust` limits this: a memory
    * never supersedes one of higher trust, neither by `supersedes` nor as detected by `consolidate`. Trust
@@ -1146,9 +1146,9 @@ export interface PlainMethods {
    * Return the memories that belong to what a running conversation asks now, best first.
    *
    * The question is the last user message. A short one that may mean something said before, such as "and in May?",
-   * is put after the user messages before it (`ecphora.messages.question_from_messages` has the rule);
-   * `query.text` of the result is the question asked. The keywords are those of `recall`. Messages that are
-   * remembered already may come back; call this before the last message is remembered.
+   * is put after the user messages before it (`ecphora.remember.messages.question_from_messages` has the
+   * rule); `query.text` of the result is the question asked. The keywords are those of `recall`. Messages
+   * that are remembered already may come back; call this before the last message is remembered.
    *
    * Raises `InvalidInput` for a message that cannot be read, and if no user message has text.
    *
@@ -1167,10 +1167,10 @@ export interface PlainMethods {
    * Store which hits of a recollection were useful; returns the id of the feedback, which `forget` deletes.
    *
    * The used hits are logged as `USED` accesses, which strategies read. The question is stored with all its hits,
-   * used or not, as an example for `ecphora.learn`. Empty `used_ids` say that no hit was useful. A stored
-   * question is never recalled itself, and is deleted with the first of its hits that is forgotten. Deleting it
-   * leaves the access log as it is. The same feedback given twice is stored once; nothing is stored if none of the
-   * hits exists any more.
+   * used or not, as an example for `ecphora.maintenance.learn`. Empty `used_ids` say that no hit was useful. A
+   * stored question is never recalled itself, and is deleted with the first of its hits that is forgotten. Deleting
+   * it leaves the access log as it is. The same feedback given twice is stored once; nothing is stored if none of
+   * the hits exists any more.
    *
    * Raises `InvalidInput` for an id that is not among the hits; then nothing is written.
    *

@@ -5,17 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .aio import AsyncMemory
-    from .answering import Answer
-    from .blocked_warning import BlockedWarning
-    from .client.async_remote_memory import AsyncRemoteMemory, connect_async
-    from .client.remote_memory import RemoteMemory, connect
-    from .consolidation.triggers import AutoConsolidate
-    from .consolidation_run import ConsolidationResult
-    from .embedders.e5.e5_embedder import E5Embedder
-    from .embedders.hashing import HashingEmbedder
-    from .embedders.minilm import MiniLMEmbedder
-    from .embedders.openai_embeddings import OpenAIEmbedder
-    from .embedders.sentence_transformers import SentenceTransformersEmbedder
+    from .consolidation.run import ConsolidationResult
     from .errors import (
         AccessDenied,
         EcphoraError,
@@ -47,17 +37,11 @@ if TYPE_CHECKING:
         UnreadableReply,
         WrongVector,
     )
-    from .explain import MissReason, WhyNot
-    from .extractors.llm_extractor import LLMExtractor
-    from .function_tools import ToolReply, ToolSet
-    from .llm_client import LLMClient
-    from .llm_usage import LLMEstimate, LLMUsage
-    from .llms.llamacpp import LlamaCppLLM
-    from .llms.openai_chat import OpenAILLM
-    from .lookup import Order
+    from .maintenance.rechunking import rechunk
+    from .maintenance.reembedding import reembed
+    from .maintenance.scopes import clone_scope, rename_scope
     from .memory import Memory
-    from .messages import MessageOptions
-    from .model import (
+    from .model.types import (
         Access,
         Backup,
         Contribution,
@@ -77,6 +61,8 @@ if TYPE_CHECKING:
         Include,
         Insight,
         InsightHit,
+        LLMEstimate,
+        LLMUsage,
         Media,
         MediaKind,
         MediaQuery,
@@ -95,96 +81,110 @@ if TYPE_CHECKING:
         When,
         Why,
     )
-    from .recall_events import CandidatesFound, HitsRanked, RecallEnd, RecallEvent
-    from .rechunking import rechunk
-    from .recollection import Recollection
-    from .reembedding import reembed
-    from .scopes import clone_scope, rename_scope
-    from .stages.retrieval.confidence import EvidenceBands
+    from .models.embedders.e5.e5_embedder import E5Embedder
+    from .models.embedders.hashing import HashingEmbedder
+    from .models.embedders.minilm import MiniLMEmbedder
+    from .models.embedders.openai_embeddings import OpenAIEmbedder
+    from .models.embedders.sentence_transformers import SentenceTransformersEmbedder
+    from .models.llm_client import LLMClient
+    from .models.llm_extractor import LLMExtractor
+    from .models.llms.llamacpp import LlamaCppLLM
+    from .models.llms.openai_chat import OpenAILLM
+    from .recall.answering import Answer
+    from .recall.explain import MissReason, WhyNot
+    from .recall.lookup import Order
+    from .recall.recollection import CandidatesFound, HitsRanked, RecallEnd, RecallEvent, Recollection
+    from .remember.blocked_warning import BlockedWarning
+    from .remember.messages import MessageOptions
+    from .remember.triggers import AutoConsolidate
+    from .remote.client.async_remote_memory import AsyncRemoteMemory, connect_async
+    from .remote.client.remote_memory import RemoteMemory, connect
+    from .retrieval.confidence import EvidenceBands
     from .stores.sqlite import SQLiteStore
-    from .summarizers.llm_oracle import LLMOracle, OracleReport
+    from .strategies.weave.llm_oracle import LLMOracle, OracleReport
+    from .tools.function_tools import ToolReply, ToolSet
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Access": "model",
+    "Access": "model.types",
     "AccessDenied": "errors",
-    "Answer": "answering",
+    "Answer": "recall.answering",
     "AsyncMemory": "aio",
-    "AsyncRemoteMemory": "client.async_remote_memory",
-    "AutoConsolidate": "consolidation.triggers",
-    "Backup": "model",
-    "BlockedWarning": "blocked_warning",
-    "CandidatesFound": "recall_events",
-    "ConsolidationResult": "consolidation_run",
-    "Contribution": "model",
-    "Cost": "model",
-    "E5Embedder": "embedders.e5.e5_embedder",
+    "AsyncRemoteMemory": "remote.client.async_remote_memory",
+    "AutoConsolidate": "remember.triggers",
+    "Backup": "model.types",
+    "BlockedWarning": "remember.blocked_warning",
+    "CandidatesFound": "recall.recollection",
+    "ConsolidationResult": "consolidation.run",
+    "Contribution": "model.types",
+    "Cost": "model.types",
+    "E5Embedder": "models.embedders.e5.e5_embedder",
     "EcphoraError": "errors",
     "EmbedderError": "errors",
     "EmbedderMismatch": "errors",
     "EmbedderUnavailable": "errors",
-    "EngramHit": "model",
-    "Episode": "model",
-    "Evidence": "model",
-    "EvidenceBands": "stages.retrieval.confidence",
-    "ExchangeHit": "model",
-    "Extraction": "model",
-    "ExtractionReport": "model",
-    "FactUpdate": "model",
-    "Filter": "model",
-    "ForgetResult": "model",
-    "HashingEmbedder": "embedders.hashing",
-    "History": "model",
-    "Hit": "model",
-    "HitGroup": "model",
-    "HitsRanked": "recall_events",
+    "EngramHit": "model.types",
+    "Episode": "model.types",
+    "Evidence": "model.types",
+    "EvidenceBands": "retrieval.confidence",
+    "ExchangeHit": "model.types",
+    "Extraction": "model.types",
+    "ExtractionReport": "model.types",
+    "FactUpdate": "model.types",
+    "Filter": "model.types",
+    "ForgetResult": "model.types",
+    "HashingEmbedder": "models.embedders.hashing",
+    "History": "model.types",
+    "Hit": "model.types",
+    "HitGroup": "model.types",
+    "HitsRanked": "recall.recollection",
     "IdCollision": "errors",
-    "Include": "model",
-    "Insight": "model",
-    "InsightHit": "model",
+    "Include": "model.types",
+    "Insight": "model.types",
+    "InsightHit": "model.types",
     "InvalidInput": "errors",
     "InvalidRecord": "errors",
     "InvalidText": "errors",
     "InvalidTime": "errors",
-    "LLMClient": "llm_client",
+    "LLMClient": "models.llm_client",
     "LLMError": "errors",
-    "LLMEstimate": "llm_usage",
-    "LLMExtractor": "extractors.llm_extractor",
-    "LLMOracle": "summarizers.llm_oracle",
+    "LLMEstimate": "model.types",
+    "LLMExtractor": "models.llm_extractor",
+    "LLMOracle": "strategies.weave.llm_oracle",
     "LLMUnavailable": "errors",
-    "LLMUsage": "llm_usage",
-    "LlamaCppLLM": "llms.llamacpp",
-    "Media": "model",
-    "MediaKind": "model",
-    "MediaQuery": "model",
+    "LLMUsage": "model.types",
+    "LlamaCppLLM": "models.llms.llamacpp",
+    "Media": "model.types",
+    "MediaKind": "model.types",
+    "MediaQuery": "model.types",
     "Memory": "memory",
-    "Mention": "model",
-    "MentionType": "model",
-    "MessageOptions": "messages",
-    "MiniLMEmbedder": "embedders.minilm",
-    "MissReason": "explain",
+    "Mention": "model.types",
+    "MentionType": "model.types",
+    "MessageOptions": "remember.messages",
+    "MiniLMEmbedder": "models.embedders.minilm",
+    "MissReason": "recall.explain",
     "ModelDamaged": "errors",
-    "Node": "model",
-    "OpenAIEmbedder": "embedders.openai_embeddings",
-    "OpenAILLM": "llms.openai_chat",
-    "OracleReport": "summarizers.llm_oracle",
-    "Order": "lookup",
-    "Page": "model",
+    "Node": "model.types",
+    "OpenAIEmbedder": "models.embedders.openai_embeddings",
+    "OpenAILLM": "models.llms.openai_chat",
+    "OracleReport": "strategies.weave.llm_oracle",
+    "Order": "recall.lookup",
+    "Page": "model.types",
     "PluginError": "errors",
-    "Query": "model",
+    "Query": "model.types",
     "ReaderUnavailable": "errors",
-    "RecallEnd": "recall_events",
-    "RecallEvent": "recall_events",
-    "Recollection": "recollection",
-    "Relation": "model",
-    "RelationName": "model",
-    "RelationType": "model",
-    "RememberResult": "model",
-    "RemoteMemory": "client.remote_memory",
+    "RecallEnd": "recall.recollection",
+    "RecallEvent": "recall.recollection",
+    "Recollection": "recall.recollection",
+    "Relation": "model.types",
+    "RelationName": "model.types",
+    "RelationType": "model.types",
+    "RememberResult": "model.types",
+    "RemoteMemory": "remote.client.remote_memory",
     "SQLiteStore": "stores.sqlite",
-    "ScopeInfo": "model",
-    "SentenceTransformersEmbedder": "embedders.sentence_transformers",
+    "ScopeInfo": "model.types",
+    "SentenceTransformersEmbedder": "models.embedders.sentence_transformers",
     "ServerError": "errors",
     "ServerUnavailable": "errors",
     "StaleWrite": "errors",
@@ -196,22 +196,22 @@ _HOMES = {
     "StoreReadOnly": "errors",
     "StoreReplaced": "errors",
     "StoreTooNew": "errors",
-    "ToolReply": "function_tools",
-    "ToolSet": "function_tools",
-    "UndoBatch": "model",
+    "ToolReply": "tools.function_tools",
+    "ToolSet": "tools.function_tools",
+    "UndoBatch": "model.types",
     "UnknownName": "errors",
     "UnreadableReply": "errors",
-    "Validity": "model",
-    "When": "model",
-    "Why": "model",
-    "WhyNot": "explain",
+    "Validity": "model.types",
+    "When": "model.types",
+    "Why": "model.types",
+    "WhyNot": "recall.explain",
     "WrongVector": "errors",
-    "clone_scope": "scopes",
-    "connect": "client.remote_memory",
-    "connect_async": "client.async_remote_memory",
-    "rechunk": "rechunking",
-    "reembed": "reembedding",
-    "rename_scope": "scopes",
+    "clone_scope": "maintenance.scopes",
+    "connect": "remote.client.remote_memory",
+    "connect_async": "remote.client.async_remote_memory",
+    "rechunk": "maintenance.rechunking",
+    "reembed": "maintenance.reembedding",
+    "rename_scope": "maintenance.scopes",
 }
 
 __all__ = [  # plainly sorted

@@ -5,7 +5,7 @@ them.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import tzinfo
@@ -18,65 +18,17 @@ from typing import Any, Literal, Self, TextIO
 
 import numpy as np
 
-from . import consolidation_run, documents, encode, lookup, repeats, strategies
-from .access_log import AccessLog, recall_accesses
-from .answering import Answer, answer
-from .blocked_warning import warn_of_blocked
-from .cancellation import current_cancellation
-from .candidate_reading import CandidateReading
-from .clock import utc_now
-from .consolidation.triggers import AutoConsolidate
-from .consolidation_run import ConsolidationResult
-from .default_limits import LIST_LIMIT, RECALL_LIMIT
-from .embedders.hashing import HASHING
-from .embedders.minilm import MiniLMEmbedder
-from .embedders.packaged import packaged_embedder
-from .erasure import check_forgettable, erase
+from . import strategies
+from .consolidation import run as consolidation_run
+from .consolidation.run import ConsolidationResult
 from .errors import InvalidInput, StoreError
-from .exchange import exchange_batch, exchange_id
-from .explain import WhyNot, why_not
-from .extractors.rule_extractor import RuleExtractor
-from .feedback import feedback_batch, question_id
-from .forget import dependent_ids, ids_of_everything
-from .function_tools import DEFAULT_REPLY_TOKENS, ToolSet
-from .graph import Graph
-from .graph_cache import GraphCache
-from .ids import content_id
-from .llm_client import LLMClient, as_llm_client
-from .lookup import Order
-from .messages import (
-    DEFAULT_OPTIONS,
-    Message,
-    MessageOptions,
-    episodes_from_messages,
-    is_message,
-    question_from_messages,
-)
-from .model import (
-    Backup,
-    Episode,
-    Filter,
-    ForgetResult,
-    History,
-    Hit,
-    Insight,
-    Kind,
-    MediaQuery,
-    Metadata,
-    Node,
-    NodeId,
-    Page,
-    Query,
-    Reading,
-    RememberResult,
-    ScopeInfo,
-    TransferResult,
-    UndoBatch,
-    When,
-    WriteBatch,
-)
-from .pickling import OpenInEachProcess
-from .ports import (
+from .language.names.normalization import entity_id
+from .model.cancellation import current_cancellation
+from .model.graph.forget import dependent_ids, ids_of_everything
+from .model.graph.graph import Graph
+from .model.ids import ACCEPT_PREFIX, MERGE_PREFIX, REJECT_PREFIX, content_id
+from .model.pickling import OpenInEachProcess
+from .model.ports import (
     LLM,
     BackupStore,
     Clock,
@@ -94,24 +46,40 @@ from .ports import (
     WordEmbedder,
     embedder_coverage,
 )
-from .query import analyze
-from .query_embedder import QueryEmbedder
-from .readers.late_interaction import DEFAULT_READER, LateInteractionReader
-from .recall_events import CandidatesFound, HitsRanked, RecallEnd, RecallEvent
-from .recall_steps import RecallSteps
-from .recollection import DEFAULT_BUDGET, Recollection
-from .replacement import check_memory, replace_text
-from .reprs import call_repr, show
-from .same_parameters import same_parameters
-from .scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWriter, reads_full_log
-from .stages.retrieval import filters, insight_index
-from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands
-from .store_as_query import writes_on_store
-from .stores.sqlite import SQLiteStore
-from .stores.temporary_store import TemporaryStore
-from .timeparse import in_zone
-from .update_scorers.e5_cross_encoder import E5UpdateScorer
-from .validate import (
+from .model.reprs import call_repr, show
+from .model.same_parameters import same_parameters
+from .model.times import check_zone, in_zone, utc_now
+from .model.types import (
+    Access,
+    Backup,
+    Edge,
+    Episode,
+    FactUpdate,
+    Filter,
+    ForgetResult,
+    History,
+    Hit,
+    Insight,
+    Kind,
+    Link,
+    Mark,
+    MediaQuery,
+    Metadata,
+    Node,
+    NodeId,
+    Page,
+    Query,
+    Reading,
+    RememberResult,
+    ScopeInfo,
+    TransferResult,
+    UndoBatch,
+    When,
+    WriteBatch,
+)
+from .model.validation import (
+    LIST_LIMIT,
+    RECALL_LIMIT,
     check_clock,
     check_component,
     check_count,
@@ -130,11 +98,197 @@ from .validate import (
     check_question,
     check_reading,
     check_recall,
+    check_string,
     check_text,
     check_text_file,
 )
-from .views import Entities, Facts, Maintenance
-from .zones import check_zone
+from .models.embedders.from_setting import packaged_embedder
+from .models.embedders.hashing import HASHING
+from .models.embedders.minilm import MiniLMEmbedder
+from .models.llm_client import LLMClient, as_llm_client
+from .models.rerankers.late_interaction import DEFAULT_READER, LateInteractionReader
+from .models.rule_extractor import RuleExtractor
+from .models.update_scorer import E5UpdateScorer
+from .recall import lookup
+from .recall.access_log import AccessLog, recall_accesses
+from .recall.answering import Answer, answer
+from .recall.candidate_reading import CandidateReading
+from .recall.exchange import exchange_batch, exchange_id
+from .recall.explain import WhyNot, why_not
+from .recall.feedback import feedback_batch, question_id
+from .recall.lookup import Order
+from .recall.recall_steps import RecallSteps
+from .recall.recollection import DEFAULT_BUDGET, CandidatesFound, HitsRanked, RecallEnd, RecallEvent, Recollection
+from .remember import documents, encode, repeats
+from .remember.blocked_warning import warn_of_blocked
+from .remember.erasure import check_forgettable, erase
+from .remember.graph_cache import GraphCache
+from .remember.messages import (
+    DEFAULT_OPTIONS,
+    Message,
+    MessageOptions,
+    episodes_from_messages,
+    is_message,
+    question_from_messages,
+)
+from .remember.replacement import check_memory, replace_text
+from .remember.scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWriter, reads_full_log
+from .remember.store_as_query import writes_on_store
+from .remember.triggers import AutoConsolidate
+from .retrieval import filters, insight_index, validity
+from .retrieval.confidence import DEFAULT_BANDS, EvidenceBands
+from .retrieval.query import QueryEmbedder, analyze
+from .stores.sqlite import SQLiteStore, TemporaryStore
+from .strategies.fused import decay
+from .tools.function_tools import DEFAULT_REPLY_TOKENS, ToolSet
+
+# ---- views
+#
+# The views of a memory by subject: ``memory.facts``, ``memory.entities``, ``memory.maintenance``.
+
+
+class _View:
+    """A view of one memory. ``writer`` flushes the access log and returns the memory's writer."""
+
+    def __init__(self, writer: Callable[[], ScopeWriter], clock: Clock) -> None:
+        self._writer = writer
+        self._clock = clock
+
+    def _commit_undo_batch(self, build: Callable[[Graph], WriteBatch]) -> UndoBatch:
+        undo_batch = self._writer().commit(build).undo_batch
+        assert undo_batch is not None  # noqa: S101  # a batch with an edge is never empty
+        return undo_batch
+
+
+class Facts(_View):
+    """The updates and contradictions of facts that consolidation found."""
+
+    def updates(self, *, pending: bool = False, limit: int = LIST_LIMIT) -> list[FactUpdate]:
+        """The updates and contradictions that consolidation found, those of the latest memories first.
+
+        With ``pending`` those of which it is not sure: with a confidence below .65 they change neither validity nor
+        order until :meth:`accept` is called for them.
+        """
+        limit, writer = check_count("limit", limit), self._writer()
+        is_pending, graph = check_flag("pending", pending), writer.graph()
+        return validity.list_updates(graph, writer.node_reader(graph), limit, is_pending=is_pending)
+
+    def accept(self, old: NodeId, new: NodeId) -> UndoBatch:
+        """State that a pending update is one: from then on it counts as if it were certain; ``undo`` reverts it.
+
+        Raises ``InvalidInput`` if consolidation found nothing between the two.
+        """
+        return self._commit_verdict(old, new, ACCEPT_PREFIX, "accepted", confidence=1.0)
+
+    def reject(self, old: NodeId, new: NodeId) -> UndoBatch:
+        """State that a memory neither supersedes nor contradicts an older one; ``undo`` reverts it.
+
+        Raises ``InvalidInput`` if consolidation found nothing between the two.
+        """
+        return self._commit_verdict(old, new, REJECT_PREFIX, "rejected", confidence=0.0)
+
+    def _commit_verdict(self, old: NodeId, new: NodeId, prefix: str, name: str, *, confidence: float) -> UndoBatch:
+        old, new = check_id(old, "old"), check_id(new, "new")
+        now = self._clock()
+
+        def build(graph: Graph) -> WriteBatch:
+            edges = validity.verdict_edges(
+                graph, documents.node_ids_of(graph, old), documents.node_ids_of(graph, new), confidence
+            )
+            if not edges:
+                raise InvalidInput(
+                    f"no update was found between {old!r} and {new!r}; facts.updates() and facts.updates(pending=True) "
+                    "list those that were"
+                )
+            undo_batch = UndoBatch(f"{prefix}{graph.revision + 1}", now, {name: len(edges)})
+            return WriteBatch(edges=edges, undo_batch=undo_batch)
+
+        return self._commit_undo_batch(build)
+
+
+class Entities(_View):
+    """The names in memories, and which of them mean one entity."""
+
+    def merge(self, name: str, other: str) -> UndoBatch:
+        """State that two names mean one entity; ``undo`` reverts it. Consolidation does so where texts show it.
+
+        Raises ``InvalidInput`` for a name that no memory mentions.
+        """
+        return self._link(name, other, weight=1.0)
+
+    def split(self, name: str, other: str) -> UndoBatch:
+        """State that two names do not mean one entity, whatever consolidation found; ``undo`` reverts it."""
+        return self._link(name, other, weight=0.0)
+
+    def _link(self, name: str, other: str, *, weight: float) -> UndoBatch:
+        name, other = check_string("name", name), check_string("other", other)
+        now, ids = self._clock(), [entity_id(one) for one in (name, other)]
+
+        def build(graph: Graph) -> WriteBatch:
+            if missing := [one for one, id_ in zip((name, other), ids, strict=True) if graph.row(id_) is None]:
+                raise InvalidInput(f"no memory mentions {show(missing[0])}; give a name as the memories spell it")
+            if ids[0] == ids[1]:
+                raise InvalidInput(f"{name!r} and {other!r} are already one name")
+            undo_batch = UndoBatch(f"{MERGE_PREFIX}{graph.revision + 1}", now, {"alias": 1})
+            return WriteBatch(edges=(Edge(ids[0], ids[1], Link.ALIAS, weight),), undo_batch=undo_batch)
+
+        return self._commit_undo_batch(build)
+
+
+class Maintenance(_View):
+    """Batches that can be undone, decayed memories, and marks that keep memories from decay or rank them last.
+
+    A mark of a chunk is one of its whole text.
+    """
+
+    def batches(self) -> list[UndoBatch]:
+        """The batches that ``undo`` can revert, oldest first."""
+        writer = self._writer()
+        return writer.store.undo_batches(writer.scope)
+
+    def decayed(self, *, limit: int = LIST_LIMIT) -> list[Node]:
+        """Memories of low importance by use and age, not accessed for months; the least important first.
+
+        Decay alone does not change their rank. ``archive`` ranks memories last, ``pin`` keeps them from decay.
+        """
+        limit, writer = check_count("limit", limit), self._writer()
+        graph = writer.graph()
+        rows = decay.decayed_rows(graph, decay.DecayPolicy(), self._clock().timestamp())
+        return writer.node_reader(graph)(rows[:limit])
+
+    def pin(self, ids: NodeId | Iterable[NodeId]) -> None:
+        """Keep memories from decay. Raises ``InvalidInput`` for an unknown id."""
+        self._mark(ids, Mark.PINNED)
+
+    def unpin(self, ids: NodeId | Iterable[NodeId]) -> None:
+        """Let memories decay again. Raises ``InvalidInput`` for an unknown id."""
+        self._mark(ids, Mark.UNPINNED)
+
+    def archive(self, ids: NodeId | Iterable[NodeId]) -> None:
+        """Rank memories after all others; they still come back if nothing else does.
+
+        Raises ``InvalidInput`` for an unknown id.
+        """
+        self._mark(ids, Mark.ARCHIVED)
+
+    def unarchive(self, ids: NodeId | Iterable[NodeId]) -> None:
+        """Rank memories among the others again. Raises ``InvalidInput`` for an unknown id."""
+        self._mark(ids, Mark.UNARCHIVED)
+
+    def _mark(self, ids: NodeId | Iterable[NodeId], mark: Mark) -> None:
+        wanted, now = check_ids(ids), self._clock()
+
+        def build(graph: Graph) -> WriteBatch:
+            rows = {id_: documents.node_ids_of(graph, id_) for id_ in wanted}
+            if missing := [id_ for id_, nodes in rows.items() if not nodes]:
+                raise InvalidInput(f"there is no memory {show(missing[0])}; nothing was marked")
+            marked = documents.expand_to_documents(graph, [node for nodes in rows.values() for node in nodes])
+            return WriteBatch(accesses=tuple(Access(node, now, mark) for node in marked))
+
+        self._writer().commit(build)
+
+
+# ---- memory
 
 _log = logging.getLogger("ecphora")
 
@@ -189,7 +343,7 @@ class Memory(OpenInEachProcess):
     """Associative long-term memory in one file.
 
     ``path`` is a file, created on first use, ``":memory:"`` for a temporary one that is deleted when the memory is
-    closed, or any other :class:`~ecphora.ports.Store`. ``scope`` names whose memory
+    closed, or any other :class:`~ecphora.model.ports.Store`. ``scope`` names whose memory
     it is: nothing is read or written outside the scope. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace
     the built-in ones; without ``embedder``, a scope that a packaged embedder wrote keeps that one. ``update_scorer``
     compares pairs of memories during consolidation to detect fact updates; with None only rules detect them.
@@ -333,13 +487,13 @@ class Memory(OpenInEachProcess):
         The keywords describe a plain text; an :class:`Episode` brings its own. A chat message, in the shape of OpenAI,
         Anthropic or LangChain, is remembered with its role as the speaker; ``message_options`` gives roles other names
         and says whether tool results and system prompts are kept. Its own name and time come before the keywords, and
-        ``omitted`` of the result counts what is left out of it (see :mod:`ecphora.messages`).
+        ``omitted`` of the result counts what is left out of it (see :mod:`ecphora.remember.messages`).
 
         A memory that is already stored under the same id stays as it is. So do equal texts that have a time, title,
         source or media, and a list that is remembered twice. One text alone, without them, is a new memory if something
-        newer was stored in its session since it was last said (see :mod:`ecphora.repeats`). What was forgotten stays
-        forgotten unless ``restore`` is set: ``blocked`` of the result has it, and a ``BlockedWarning`` says so. Many
-        texts are committed in batches of 512; each batch is written whole or not at all.
+        newer was stored in its session since it was last said (see :mod:`ecphora.remember.repeats`). What was forgotten
+        stays forgotten unless ``restore`` is set: ``blocked`` of the result has it, and a ``BlockedWarning`` says so.
+        Many texts are committed in batches of 512; each batch is written whole or not at all.
 
         ``supersedes`` ends the validity of the memory with that id, whoever said it. ``trust`` limits this: a memory
         never supersedes one of higher trust, neither by ``supersedes`` nor as detected by :meth:`consolidate`. Trust
@@ -633,9 +787,9 @@ class Memory(OpenInEachProcess):
         """Return the memories that belong to what a running conversation asks now, best first.
 
         The question is the last user message. A short one that may mean something said before, such as "and in May?",
-        is put after the user messages before it (:func:`ecphora.messages.question_from_messages` has the rule);
-        ``query.text`` of the result is the question asked. The keywords are those of :meth:`recall`. Messages that are
-        remembered already may come back; call this before the last message is remembered.
+        is put after the user messages before it (:func:`ecphora.remember.messages.question_from_messages` has the
+        rule); ``query.text`` of the result is the question asked. The keywords are those of :meth:`recall`. Messages
+        that are remembered already may come back; call this before the last message is remembered.
 
         Raises ``InvalidInput`` for a message that cannot be read, and if no user message has text.
         """
@@ -720,10 +874,10 @@ class Memory(OpenInEachProcess):
         """Store which hits of a recollection were useful; returns the id of the feedback, which ``forget`` deletes.
 
         The used hits are logged as ``USED`` accesses, which strategies read. The question is stored with all its hits,
-        used or not, as an example for ``ecphora.learn``. Empty ``used_ids`` say that no hit was useful. A stored
-        question is never recalled itself, and is deleted with the first of its hits that is forgotten. Deleting it
-        leaves the access log as it is. The same feedback given twice is stored once; nothing is stored if none of the
-        hits exists any more.
+        used or not, as an example for ``ecphora.maintenance.learn``. Empty ``used_ids`` say that no hit was useful. A
+        stored question is never recalled itself, and is deleted with the first of its hits that is forgotten. Deleting
+        it leaves the access log as it is. The same feedback given twice is stored once; nothing is stored if none of
+        the hits exists any more.
 
         Raises ``InvalidInput`` for an id that is not among the hits; then nothing is written.
         """
@@ -1154,7 +1308,7 @@ class Memory(OpenInEachProcess):
 
     def export(self, out: TextIO, *, vectors: bool = False) -> TransferResult:
         """Write the whole scope to a text file as JSON Lines; ``vectors`` includes the vectors."""
-        from .interchange import jsonl  # noqa: PLC0415
+        from .maintenance.interchange import jsonl  # noqa: PLC0415
 
         check_text_file("out", out)
         vectors = check_flag("vectors", vectors)
@@ -1196,7 +1350,7 @@ class Memory(OpenInEachProcess):
         model are computed again. Raises ``InvalidRecord`` with the line's number, ``IdCollision`` for an id that stands
         for something else here.
         """
-        from .interchange import jsonl  # noqa: PLC0415
+        from .maintenance.interchange import jsonl  # noqa: PLC0415
 
         lines = check_lines(lines)
         progress = check_long_call(progress, restore=restore, change_existing=change_existing)

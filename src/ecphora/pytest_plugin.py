@@ -11,7 +11,7 @@ import pytest
 
 if TYPE_CHECKING:
     from .memory import Memory
-    from .ports import Embedder
+    from .model.ports import Embedder
     from .testing import FakeClock, Golden
 
 GOLDEN_FOLDER = "golden"
@@ -40,7 +40,7 @@ def ecphora_embedder(pytestconfig: pytest.Config) -> "Embedder | None":
     name = pytestconfig.getoption("ecphora_embedder") or pytestconfig.getini("ecphora_embedder")
     if not name:
         return None
-    from .embedders.from_setting import embedder_from_setting  # noqa: PLC0415
+    from .models.embedders.from_setting import embedder_from_setting  # noqa: PLC0415
 
     return embedder_from_setting(name)
 

@@ -23,12 +23,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from . import plugins
 from .errors import InvalidInput, UnknownName
-from .ports import LLM, Embedder, Extractor, Reader, Store, Strategy
+from .model import plugins
+from .model.ports import LLM, Embedder, Extractor, Reader, Store, Strategy
 
 if TYPE_CHECKING:
-    from .stages.retrieval.confidence import EvidenceBands
+    from .retrieval.confidence import EvidenceBands
 
 PROJECT_FILE = "ecphora.toml"
 """The project's file, in the working directory."""
@@ -128,8 +128,8 @@ class Settings:
             return self.strategy
         if self.strategy != "fused":
             raise InvalidInput(f"weights belong to fused, not to {self.strategy!r}; leave out one of the two")
-        from .stages.fused import weights  # noqa: PLC0415  # rarely used
-        from .strategies.fused import Fused  # noqa: PLC0415
+        from .strategies.fused import weights  # noqa: PLC0415  # rarely used
+        from .strategies.fused.strategy import Fused  # noqa: PLC0415
 
         try:
             text = Path(self.weights).read_text(encoding="utf-8")
@@ -141,7 +141,7 @@ class Settings:
 
     def make_evidence_bands(self) -> "EvidenceBands":
         """The evidence bands that are set, else those of a memory by default."""
-        from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands  # noqa: PLC0415  # rarely used
+        from .retrieval.confidence import DEFAULT_BANDS, EvidenceBands  # noqa: PLC0415  # rarely used
 
         return DEFAULT_BANDS if self.evidence_bands is None else EvidenceBands.from_text(self.evidence_bands)
 
@@ -150,8 +150,8 @@ class Settings:
 
         Raises ``InvalidInput`` if ``stored_name`` is a remote one: a memory's file may not decide where data is sent.
         """
-        from .embedders import from_setting  # noqa: PLC0415  # each embedder is imported only when used
-        from .embedders.packaged import packaged_embedder  # noqa: PLC0415
+        from .models.embedders import from_setting  # noqa: PLC0415  # each embedder is imported only when used
+        from .models.embedders.from_setting import packaged_embedder  # noqa: PLC0415
 
         if self.embedder is not None:
             return from_setting.embedder_from_setting(
@@ -166,8 +166,8 @@ class Settings:
         if self.extractor in {None, "rules"}:
             return None
         if self.extractor == "llm":
-            from .extractors.llm_extractor import LLMExtractor  # noqa: PLC0415  # rarely used
-            from .llms.from_setting import parse_tokens  # noqa: PLC0415
+            from .models.llm_extractor import LLMExtractor  # noqa: PLC0415  # rarely used
+            from .models.llms.from_setting import parse_tokens  # noqa: PLC0415
 
             return LLMExtractor(
                 self._require_llm("extractor"), max_tokens=parse_tokens("extractor_tokens", self.extractor_tokens)
@@ -193,7 +193,7 @@ class Settings:
         """The language model that is set, or None; without one nothing is sent anywhere."""
         if self.llm is None:
             return None
-        from .llms.from_setting import llm_from_setting  # noqa: PLC0415  # rarely used
+        from .models.llms.from_setting import llm_from_setting  # noqa: PLC0415  # rarely used
 
         kind, _, model = self.llm.partition(":")
         setting = f"{kind}:{expand_home(model)}" if kind == "llamacpp" and model else self.llm
@@ -202,7 +202,7 @@ class Settings:
 
     def _require_llm(self, user: str) -> LLM:
         if (llm := self.make_llm()) is None:
-            from .llms.from_setting import LLM_CHOICES  # noqa: PLC0415
+            from .models.llms.from_setting import LLM_CHOICES  # noqa: PLC0415
 
             raise InvalidInput(f"the {user} is llm, and no language model is set; set llm to {LLM_CHOICES}")
         return llm
@@ -211,13 +211,13 @@ class Settings:
         """The reader that is set, else that of a memory by default; the built-in one stands in while another fails."""
         if self.reader == "none":
             return None
-        from .readers.late_interaction import DEFAULT_READER, LateInteractionReader  # noqa: PLC0415
+        from .models.rerankers.late_interaction import DEFAULT_READER, LateInteractionReader  # noqa: PLC0415
 
         if self.reader is None:
             return DEFAULT_READER
         if self.reader == "builtin":
             return LateInteractionReader()
-        from .readers.fallback import FallbackReader  # noqa: PLC0415
+        from .models.rerankers.fallback import FallbackReader  # noqa: PLC0415
 
         return FallbackReader(self._reader_from_setting(self.reader), LateInteractionReader())
 
@@ -225,21 +225,21 @@ class Settings:
         kind, _, model = setting.partition(":")
         scale: Any = self.reader_scale  # the readers check it
         if kind in {"jina", "cohere", "vllm", "tei", "llama-server"} and model:
-            from .readers.rerank_endpoint import RerankReader  # noqa: PLC0415  # each is imported only when used
+            from .models.rerankers.rerank_endpoint import RerankReader  # noqa: PLC0415  # each is imported only when used
 
             is_url = kind in {"tei", "llama-server"}  # these servers have one model each
             name, url = ("reranker", model) if is_url else (model, self.reader_base_url)
             return RerankReader(name, shape=kind, base_url=url, api_key=self.reader_api_key, scale=scale)
         if kind == "llamacpp" and model:
-            from .readers.llamacpp_reranker import LlamaCppReader  # noqa: PLC0415
+            from .models.rerankers.llamacpp_reranker import LlamaCppReader  # noqa: PLC0415
 
             return LlamaCppReader(expand_home(model), scale=scale or "log_odds")
         if kind == "cross-encoder" and model:
-            from .readers.cross_encoder import CrossEncoderReader  # noqa: PLC0415
+            from .models.rerankers.cross_encoder import CrossEncoderReader  # noqa: PLC0415
 
             return CrossEncoderReader(model)
         if setting == "llm":
-            from .readers.llm_judge import LLMReader  # noqa: PLC0415
+            from .models.rerankers.llm_judge import LLMReader  # noqa: PLC0415
 
             return LLMReader(self._require_llm("reader"))
         raise UnknownName(f"no reader is called {setting!r}; give {READER_CHOICES}")

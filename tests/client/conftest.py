@@ -11,11 +11,11 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from ecphora.client.remote_memory import RemoteMemory, connect
-from ecphora.server.access_control import AccessPolicy
-from ecphora.server.app import ServerOptions, make_app
-from ecphora.server.limits import Limits
-from ecphora.server.tokens import Right, Tokens
+from ecphora.remote.client.remote_memory import RemoteMemory, connect
+from ecphora.remote.server.access_control import AccessPolicy
+from ecphora.remote.server.app import ServerOptions, make_app
+from ecphora.remote.server.gate import Limits
+from ecphora.remote.server.tokens import Right, Tokens
 from ecphora.settings import Settings
 
 

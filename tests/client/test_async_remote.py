@@ -25,8 +25,8 @@ from ecphora import (
     StoreClosed,
     connect_async,
 )
-from ecphora.client.async_remote_memory import READ_THREADS
-from ecphora.client.remote_memory import LOCAL_METHODS
+from ecphora.remote.client.async_remote_memory import READ_THREADS
+from ecphora.remote.client.remote_memory import LOCAL_METHODS
 
 from .conftest import Server
 

@@ -12,8 +12,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from ecphora import InvalidInput, ServerError, ServerUnavailable, connect, connect_async, http_answer
-from ecphora.client.remote_memory import RemoteMemory
+from ecphora import InvalidInput, ServerError, ServerUnavailable, connect, connect_async
+from ecphora.models import http_client
+from ecphora.remote.client.remote_memory import RemoteMemory
 
 from .conftest import Server
 
@@ -167,7 +168,7 @@ class Endless(httpx2.SyncByteStream):
 def test_answer_without_end_is_not_read_to_the_end(
     status: int, call: Callable[[RemoteMemory], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_answer, "MAX_ANSWER_BYTES", 1 << 20)
+    monkeypatch.setattr(http_client, "MAX_ANSWER_BYTES", 1 << 20)
     body = Endless()
     client = httpx2.Client(transport=httpx2.MockTransport(lambda _request: httpx2.Response(status, stream=body)))
     memory = connect("http://server", http_client=client)

@@ -43,8 +43,8 @@ from ecphora import (
     connect,
     connect_async,
 )
-from ecphora.conditions import Gte, In
-from ecphora.model import Reading
+from ecphora.model.conditions import Gte, In
+from ecphora.model.types import Reading
 
 from .conftest import Server
 

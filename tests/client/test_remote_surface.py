@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from ecphora import AccessDenied, Episode, HashingEmbedder, InvalidInput, Memory, RemoteMemory, connect
-from ecphora.client.remote_memory import LOCAL_METHODS, RemoteEntities, RemoteFacts, RemoteMaintenance
-from ecphora.model import Query
-from ecphora.views import Entities, Facts, Maintenance
-from ecphora.wire_forms import VECTORS
+from ecphora.memory import Entities, Facts, Maintenance
+from ecphora.model.types import Query
+from ecphora.remote.client.remote_memory import LOCAL_METHODS, RemoteEntities, RemoteFacts, RemoteMaintenance
+from ecphora.remote.wire.forms import VECTORS
 
 from .conftest import Server
 

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from ecphora import Filter
-from ecphora.client.async_remote_memory import connect_async
-from ecphora.client.remote_memory import RemoteMemory, connect
 from ecphora.errors import InvalidInput, UnknownName
+from ecphora.remote.client.async_remote_memory import connect_async
+from ecphora.remote.client.remote_memory import RemoteMemory, connect
 
 from .conftest import Server
 

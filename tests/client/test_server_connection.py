@@ -20,7 +20,7 @@ from ecphora import (
     StoreBusy,
     connect,
 )
-from ecphora.client.server_connection import ServerConnection, check_url, error_of
+from ecphora.remote.client.server_connection import ServerConnection, check_url, error_of
 
 from .conftest import run_server
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.embedders.minilm import MiniLMEmbedder
-from ecphora.embedders.openai_embeddings import OpenAIEmbedder
-from ecphora.embedders.sentence_transformers import SentenceTransformersEmbedder
-from ecphora.ports import Embedder
+from ecphora.model.ports import Embedder
+from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.models.embedders.minilm import MiniLMEmbedder
+from ecphora.models.embedders.openai_embeddings import OpenAIEmbedder
+from ecphora.models.embedders.sentence_transformers import SentenceTransformersEmbedder
 from ecphora.testing import EmbedderContract
 
 MINILM = MiniLMEmbedder()

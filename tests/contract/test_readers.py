@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.embedders import shared_model
 from ecphora.errors import ReaderUnavailable
-from ecphora.ports import Passage, Prompt, Reader
-from ecphora.readers.cross_encoder import CrossEncoderReader
-from ecphora.readers.fallback import FallbackReader
-from ecphora.readers.late_interaction import LateInteractionReader
-from ecphora.readers.llamacpp_reranker import LlamaCppReader
-from ecphora.readers.llm_judge import LLMReader
-from ecphora.readers.rerank_endpoint import SHAPES, RerankReader
+from ecphora.model.ports import Passage, Prompt, Reader
+from ecphora.models.embedders import shared_model
+from ecphora.models.rerankers.cross_encoder import CrossEncoderReader
+from ecphora.models.rerankers.fallback import FallbackReader
+from ecphora.models.rerankers.late_interaction import LateInteractionReader
+from ecphora.models.rerankers.llamacpp_reranker import LlamaCppReader
+from ecphora.models.rerankers.llm_judge import LLMReader
+from ecphora.models.rerankers.rerank_endpoint import SHAPES, RerankReader
 from ecphora.testing import ConstantReader, FakeRerankServer, OverlapReader, ReaderContract, ScriptedLLM
 from ecphora.testing.readers import ASKED_ON, rerank_response
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Mask, Query, Rows, Scores
-from ecphora.ports import Activation, Passage, Strategy
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation, Passage, Strategy
+from ecphora.model.types import Mask, Query, Rows, Scores
 from ecphora.strategies import BUILT_IN, ENGLISH, FAITHFUL, PAPERS
 from ecphora.strategies.baselines import Simple
 from ecphora.testing import StrategyContract, sample_graph, sample_query, sample_question_batch

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from ecphora.embedders.e5.pair_adapters import PairAdapters
-from ecphora.ports import FactUpdateScorer
+from ecphora.model.ports import FactUpdateScorer
+from ecphora.models.embedders.e5.pair_adapters import PairAdapters
+from ecphora.models.update_scorer import E5UpdateScorer
 from ecphora.testing import ConstantScorer, FactUpdateScorerContract, OverlapScorer
-from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
 
 BUILT_IN = E5UpdateScorer()
 

@@ -7,12 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 from ecphora.cli.main import main
-from ecphora.learn.fused_training import FusedModel
-from ecphora.learn.fused_weights import format_fused_model
-from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.maintenance.learn.fused_training import FusedModel
+from ecphora.maintenance.learn.fused_weights import format_fused_model
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.ranker import Ranker
 
 RANKING = LinearModel(
     -5.0, {"bm25": 3.0, "similarity": 1.2, "bm25 with previous turn z-score": 0.5, "adjacent turn": 0.5}

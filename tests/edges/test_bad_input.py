@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import (
     EcphoraError,
     EmbedderMismatch,
@@ -20,10 +19,11 @@ from ecphora.errors import (
     UnknownName,
     WrongVector,
 )
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
-from ecphora.model import Episode, Filter, Vectors
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Episode, Filter, Vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import NOON, FakeClock, graph_differences
 

@@ -10,20 +10,20 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora import settings
-from ecphora.bench import embedding_cache
-from ecphora.bench.ablation import ablation_tables, ablations
-from ecphora.bench.ablation.ablations import Model, PaperMeasurement, Variant
-from ecphora.bench.commands import bench
-from ecphora.bench.recall import recall_run as bench_run
-from ecphora.bench.recall.run_records import Difference, Figure, Metric, RunRecord
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
-from ecphora.graph import Graph
-from ecphora.model import Query, Vectors
-from ecphora.ports import Activation
-from ecphora.stages.fused import weights
+from ecphora.model.graph.graph import Graph
+from ecphora.model.ports import Activation
+from ecphora.model.types import Query, Vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.fused import Fused
+from ecphora.strategies.fused import weights
+from ecphora.strategies.fused.strategy import Fused
+from ecphora_bench import embedding_cache
+from ecphora_bench.ablation import ablation_tables, ablations
+from ecphora_bench.ablation.ablations import Model, PaperMeasurement, Variant
+from ecphora_bench.commands import bench
+from ecphora_bench.recall import recall_run as bench_run
+from ecphora_bench.recall.run_records import Difference, Figure, Metric, RunRecord
 
 pytestmark = pytest.mark.slow
 

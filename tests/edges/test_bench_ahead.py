@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora.bench import embedding_cache
-from ecphora.bench.probes.loading import choose_probes, load_maker
-from ecphora.bench.probes.probe import Half, Kind
-from ecphora.bench.recall import metrics, recall_run
 from ecphora.errors import InvalidInput, InvalidRecord
+from ecphora_bench import embedding_cache
+from ecphora_bench.probes.loading import choose_probes, load_maker
+from ecphora_bench.probes.probe import Half, Kind
+from ecphora_bench.recall import metrics, recall_run
 
 pytestmark = pytest.mark.slow
 

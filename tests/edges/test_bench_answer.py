@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora import settings
-from ecphora.bench import embedding_cache
-from ecphora.bench.answers import answer_files, readers
-from ecphora.bench.commands import bench
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
 from ecphora.testing.llms import FakeChatServer, ScriptedLLM
+from ecphora_bench import embedding_cache
+from ecphora_bench.answers import answer_files, readers
+from ecphora_bench.commands import bench
 
 pytestmark = pytest.mark.slow
 

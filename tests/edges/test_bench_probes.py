@@ -8,17 +8,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 import ecphora
-from ecphora.bench import datasets, embedding_cache
-from ecphora.bench.commands import bench
-from ecphora.bench.probes.loading import load_maker
-from ecphora.bench.probes.probe import Form, Half, Kind, Probe
-from ecphora.bench.probes.probe_run import ProbeResult, run
-from ecphora.bench.probes.probe_tables import RIGHT_FIRST, Grouping, measure, misses
-from ecphora.bench.recall.run_records import ALL, UNANSWERABLE, Metric, read_records
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.model import Evidence, Reading
+from ecphora.model.types import Evidence, Reading
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.baselines import Bm25
+from ecphora_bench import datasets, embedding_cache
+from ecphora_bench.commands import bench
+from ecphora_bench.probes.loading import load_maker
+from ecphora_bench.probes.probe import Form, Half, Kind, Probe
+from ecphora_bench.probes.probe_run import ProbeResult, run
+from ecphora_bench.probes.probe_tables import RIGHT_FIRST, Grouping, measure, misses
+from ecphora_bench.recall.run_records import ALL, UNANSWERABLE, Metric, read_records
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from ecphora import Memory
 from ecphora.cli.main import main
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeChatServer
 
 

@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora import E5Embedder, HashingEmbedder, Memory
-from ecphora.access_log import AccessLog
 from ecphora.cli.main import LazyCommand, main
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
-from ecphora.model import AccessKind
+from ecphora.model.types import AccessKind
+from ecphora.recall.access_log import AccessLog
 from ecphora.settings import Settings, load
 
 ECPHORA = Path(sys.executable).with_name("ecphora")
@@ -181,15 +181,22 @@ def test_recall_loads_only_needed_modules() -> None:
     )
     assert "Ana moved to Porto." in process.stdout
     loaded = set(process.stderr.split())
-    assert {"ecphora.memory", "ecphora.cli.render", "ecphora.strategies.fused"} <= loaded
+    assert {"ecphora.memory", "ecphora.cli.render", "ecphora.strategies.fused.strategy"} <= loaded
     other_strategies = {
-        f"ecphora.strategies.{name}"
-        for name in ("baselines", "ecphory", "eisa", "retention", "synapse", "synaptic", "weave")
+        "ecphora.strategies.baselines",
+        *(f"ecphora.strategies.{paper}.strategy" for paper in ("ecphory", "eisa", "synapse", "synaptic", "weave")),
     }
     consolidation = ("consolidation.plan", "consolidation.facts", "consolidation.entities", "consolidation.insights")
-    modules = ("bench", "cli.consolidation", "cli.demo", *consolidation, "doctor", "interchange", "learn", "llms")
+    modules = (
+        "cli.consolidation",
+        "cli.demo",
+        *consolidation,
+        "maintenance.doctor",
+        "maintenance.learn",
+        "models.llms",
+    )
     packages = ("importlib.metadata", "onnxruntime", "rich.progress", "tokenizers", "tomllib")
-    assert not loaded & {*other_strategies, *(f"ecphora.{module}" for module in modules), *packages}
+    assert not loaded & {*other_strategies, "ecphora_bench", *(f"ecphora.{module}" for module in modules), *packages}
 
 
 @pytest.mark.medium

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from ecphora import Memory
 from ecphora.cli.main import main
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.models.embedders.hashing import HashingEmbedder
 
 pytestmark = pytest.mark.medium
 
@@ -201,7 +201,7 @@ def test_id_in_a_suggested_command_is_quoted() -> None:
     assert "ecphora reject 'x; rm -rf ~' y\n" in ecphora("updates").stdout
 
 
-@pytest.mark.parametrize("module", ["main", "consolidation", "chat", "remember_input", "serialize", "demo.show"])
+@pytest.mark.parametrize("module", ["main", "consolidation", "chat", "remember_input", "corrections", "demo.show"])
 def test_only_the_command_context_writes_lines(module: str) -> None:
     *folders, name = module.split(".")
     source = files("ecphora.cli").joinpath(*folders, f"{name}.py").read_text(encoding="utf-8")

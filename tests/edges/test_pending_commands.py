@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 
 from ecphora import HashingEmbedder, Memory
 from ecphora.cli.main import main
-from ecphora.model import Edge, Link, WriteBatch
-from ecphora.stages.retrieval.validity import MIN_CONFIDENCE
+from ecphora.model.types import Edge, Link, WriteBatch
+from ecphora.retrieval.validity import MIN_CONFIDENCE
 
 pytestmark = pytest.mark.medium
 

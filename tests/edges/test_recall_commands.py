@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora.cli.main import main
-from ecphora.model import Reading
-from ecphora.readers.late_interaction import LateInteractionReader
-from ecphora.validate import check_reading
+from ecphora.model.types import Reading
+from ecphora.model.validation import check_reading
+from ecphora.models.rerankers.late_interaction import LateInteractionReader
 
 NEARER = "is nearer in meaning to the question"
 

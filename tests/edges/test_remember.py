@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from ecphora import Memory
 from ecphora.cli.main import main
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.model import Node
+from ecphora.model.types import Node
+from ecphora.models.embedders.hashing import HashingEmbedder
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.server.tokens import Tokens
+from ecphora.remote.server.tokens import Tokens
 
 PAGE = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
 DEADLINE = 120

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from ecphora import EvidenceBands, Memory
 from ecphora.cli.main import main
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.settings import Settings, expand_home, load, user_file
 from ecphora.testing import FakeChatServer
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import Memory, documents
+from ecphora import Memory
 from ecphora.cli.main import main
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.language.chunking import Chunk
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember import documents
 
 pytestmark = pytest.mark.usefixtures("clean_environment")
 

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import ecphora
-from ecphora import AutoConsolidate, Episode, EvidenceBands, Filter, LLMClient, Memory, errors, learn
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora import AutoConsolidate, Episode, EvidenceBands, Filter, LLMClient, Memory, errors
 from ecphora.errors import EcphoraError, InvalidInput
-from ecphora.learn.side_network_training import ContrastiveExample
-from ecphora.stages.eisa.side_network import SideNet
+from ecphora.maintenance import learn
+from ecphora.maintenance.learn.side_network_training import ContrastiveExample
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.strategies.eisa.side_network import SideNet
 from ecphora.testing import NOON, FakeClock, sample_vector
 
 

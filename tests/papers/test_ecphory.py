@@ -18,15 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import Episode, Filter, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
-from ecphora.model import Edge, Link, Query, Vector
-from ecphora.ports import Activation
-from ecphora.recall import MAX_PATH_NODES, why
-from ecphora.stages.retrieval import top_k
-from ecphora.strategies.ecphory import FAITHFUL, Ecphory
+from ecphora.language.names.normalization import entity_id
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation
+from ecphora.model.types import Edge, Link, Query, Vector
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.recall import MAX_PATH_NODES, why
+from ecphora.retrieval import fusion
+from ecphora.strategies.ecphory.strategy import FAITHFUL, Ecphory
 from ecphora.testing import (
     NOON,
     FakeClock,
@@ -761,7 +761,7 @@ def test_hops_walk_a_memory_from_name_to_name(tmp_path: Path) -> None:
         graph, cue = memory.graph(), replace(memory.build_query("Kendall"), vector=None)
         for depth, expected in ((0, ["hike"]), (1, ["hike", "stall"]), (2, ["hike", "stall", "noon"])):
             found = replace(PRACTICAL, k_initial=1, L=depth).activate(cue, graph)
-            rows = top_k.top_rows(found.scores, graph.episodes, 10)
+            rows = fusion.top_rows(found.scores, graph.episodes, 10)
             assert [graph.id(row) for row in rows.tolist()] == expected
         path = why(graph, found, int(rows[-1])).path
         assert (path[0], path[-2:]) == ("entity:kendall", ("entity:ashgrove", "noon"))

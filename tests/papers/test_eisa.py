@@ -12,15 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
-from ecphora.model import Access, AccessKind, Episode, Filter, NodeId, Query, Vector, WriteBatch
-from ecphora.stages.eisa import chronology, necessity, side_network, weights
-from ecphora.stages.eisa.banks import episodic_bank
-from ecphora.stages.eisa.similarity_gate import MAX_SAMPLE_PAIRS, sample_pairs
-from ecphora.strategies.eisa import FAITHFUL, Eisa
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Access, AccessKind, Episode, Filter, NodeId, Query, Vector, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import importance
+from ecphora.strategies.eisa import necessity, side_network, weights
+from ecphora.strategies.eisa.banks import episodic_bank
+from ecphora.strategies.eisa.similarity_gate import MAX_SAMPLE_PAIRS, sample_pairs
+from ecphora.strategies.eisa.strategy import FAITHFUL, Eisa
 from ecphora.testing import NOON, FakeClock, StrategyContract, sample_batch, sample_graph, sample_node, sample_query
 
 FREE = replace(FAITHFUL, necessity_classifier=None, theta_sim=0.3)
@@ -56,7 +57,7 @@ def expected_order(order: Sequence[str], retrieved: Sequence[str], new: str) -> 
 
 def chronology_order(graph: Graph) -> list[NodeId]:
     """The episodes by chronology weight, from 1 to n."""
-    weight = chronology.chronology_weight(graph, graph.episodes)
+    weight = importance.chronology_weight(graph, graph.episodes)
     rows = np.flatnonzero(graph.episodes)
     n = len(rows)
     assert np.allclose(np.sort(weight[rows]) * n, np.arange(1, n + 1))

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from ecphora.errors import WrongVector
-from ecphora.ports import Activation, Strategy
-from ecphora.stages.eisa import side_network
-from ecphora.stages.retrieval import filters
-from ecphora.strategies.eisa import Eisa
+from ecphora.model.ports import Activation, Strategy
+from ecphora.retrieval import filters
+from ecphora.strategies.eisa import side_network
+from ecphora.strategies.eisa.strategy import Eisa
 from ecphora.testing import sample_graph, sample_query
 
 TRAINED_NET = replace(side_network.identity(16), a=side_network.identity(16).b * 0.5)

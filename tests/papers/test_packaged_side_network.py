@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.minilm import MiniLMEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.stages.eisa import side_network, weights
-from ecphora.strategies.eisa import FAITHFUL, Eisa
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.minilm import MiniLMEmbedder
+from ecphora.strategies.eisa import side_network, weights
+from ecphora.strategies.eisa.strategy import FAITHFUL, Eisa
 from ecphora.testing import sample_batch, sample_node, sample_query
 
 

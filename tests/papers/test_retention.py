@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from ecphora import Memory
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Access, AccessKind, Query, WriteBatch
-from ecphora.stages.synaptic.retention_state import retention_state
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Access, AccessKind, Query, WriteBatch
 from ecphora.strategies import RETENTION, resolve_strategy
-from ecphora.strategies.retention import MEMORYBANK_ADAPTED, MYAGENT_ADAPTED, MemoryBank, MyAgent
+from ecphora.strategies.synaptic.retention import MEMORYBANK_ADAPTED, MYAGENT_ADAPTED, MemoryBank, MyAgent
+from ecphora.strategies.synaptic.retention_state import retention_state
 from ecphora.testing import NOON, FakeClock, StrategyContract, sample_node
 
 TURNS = 4

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from ecphora import Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
-from ecphora.model import Edge, Link, Query, Vector, Vectors
-from ecphora.ports import Activation
-from ecphora.stages.synaptic.threshold_calibration import cosine_quantile
-from ecphora.strategies import synapse, synaptic
-from ecphora.strategies.synaptic import PublishedSynaptic
+from ecphora.language.names.normalization import entity_id
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation
+from ecphora.model.types import Edge, Link, Query, Vector, Vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.strategies.synapse import strategy as synapse
+from ecphora.strategies.synaptic import strategy as synaptic
+from ecphora.strategies.synaptic.strategy import PublishedSynaptic
+from ecphora.strategies.synaptic.threshold_calibration import cosine_quantile
 from ecphora.testing import sample_batch, sample_entity, sample_node, sample_query
 
 FLOOR = 0.72

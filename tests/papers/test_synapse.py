@@ -19,18 +19,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora import Episode, Filter, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
-from ecphora.model import Access, AccessKind, Edge, Evidence, Link, Mark, Query, WriteBatch
-from ecphora.ports import Activation
-from ecphora.recall import why
-from ecphora.stages.retrieval import dense, top_k
-from ecphora.stages.retrieval.confidence import DEFAULT_BANDS, heuristic_confidence
-from ecphora.stages.synapse.confidence_gate import calibrate_gate, from_activation
-from ecphora.stages.synapse.layer_consolidation import LayerConfig, consolidated_layer
-from ecphora.strategies.synapse import FAITHFUL, Synapse
+from ecphora.language.names.normalization import entity_id
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation
+from ecphora.model.types import Access, AccessKind, Edge, Evidence, Link, Mark, Query, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.recall import why
+from ecphora.retrieval import dense, fusion
+from ecphora.retrieval.confidence import DEFAULT_BANDS, heuristic_confidence
+from ecphora.strategies.synapse.confidence_gate import calibrate_gate, from_activation
+from ecphora.strategies.synapse.layer_consolidation import LayerConfig, consolidated_layer
+from ecphora.strategies.synapse.strategy import FAITHFUL, Synapse
 from ecphora.testing import (
     NOON,
     FakeClock,
@@ -329,7 +329,7 @@ def test_top_k_limits_the_scored_memories() -> None:
     )
     assert (limited > 0).sum() == 30 < (unlimited > 0).sum()
     assert (
-        top_k.top_rows(limited, graph.episodes, 30).tolist() == top_k.top_rows(unlimited, graph.episodes, 30).tolist()
+        fusion.top_rows(limited, graph.episodes, 30).tolist() == fusion.top_rows(unlimited, graph.episodes, 30).tolist()
     )
 
 

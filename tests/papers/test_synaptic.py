@@ -18,20 +18,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import Filter, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Access, AccessKind, Kind, Node, Query, Vector, WriteBatch
-from ecphora.ports import Activation, Strategy, WritesOnStore
-from ecphora.stages.synaptic import lif_neuron, temporal_association
-from ecphora.stages.synaptic.adjacent_turns import adjacent_stimuli
-from ecphora.stages.synaptic.lif_neuron import Neuron, NeuronState, StimulusOutcome
-from ecphora.stages.synaptic.network_state import NetworkState, network_state
-from ecphora.stages.synaptic.spike_trains import SpikeTrains
-from ecphora.stages.synaptic.threshold_calibration import cosine_quantile
-from ecphora.stages.synaptic.time_constant import TimeConstant
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation, Strategy, WritesOnStore
+from ecphora.model.types import Access, AccessKind, Kind, Node, Query, Vector, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.synaptic import FAITHFUL, PublishedSynaptic, Synaptic
+from ecphora.strategies.synaptic import lif_neuron, temporal_association
+from ecphora.strategies.synaptic.adjacent_turns import adjacent_stimuli
+from ecphora.strategies.synaptic.lif_neuron import Neuron, NeuronState, StimulusOutcome
+from ecphora.strategies.synaptic.network_state import NetworkState, network_state
+from ecphora.strategies.synaptic.spike_trains import SpikeTrains
+from ecphora.strategies.synaptic.strategy import FAITHFUL, PublishedSynaptic, Synaptic
+from ecphora.strategies.synaptic.threshold_calibration import cosine_quantile
+from ecphora.strategies.synaptic.time_constant import TimeConstant
 from ecphora.testing import NOON, TURNS, FakeClock, StrategyContract, graph_differences, sample_node, sample_query
 
 PAPERS = Path(__file__).parents[2] / "docs" / "papers.md"

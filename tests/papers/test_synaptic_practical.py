@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import InvalidInput, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Access, AccessKind, Query, Vector, WriteBatch
-from ecphora.ports import Activation
-from ecphora.stages.synaptic.lif_neuron import stimulate
-from ecphora.stages.synaptic.network_state import network_state
-from ecphora.stages.synaptic.propagation import Coupling, keep_strongest
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation
+from ecphora.model.types import Access, AccessKind, Query, Vector, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.synaptic import PublishedSynaptic, Synaptic
+from ecphora.strategies.synaptic.lif_neuron import stimulate
+from ecphora.strategies.synaptic.network_state import network_state
+from ecphora.strategies.synaptic.propagation import Coupling, keep_strongest
+from ecphora.strategies.synaptic.strategy import PublishedSynaptic, Synaptic
 from ecphora.testing import NOON, FakeClock, sample_node
 
 PRACTICAL = Synaptic()

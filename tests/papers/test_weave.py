@@ -15,20 +15,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora import Episode, Filter, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
-from ecphora.language.signifiers import signifiers
-from ecphora.model import Access, AccessKind, Edge, Kind, Link, Node, Vectors, WriteBatch
-from ecphora.ports import Strategy
-from ecphora.stages.retrieval import importance
-from ecphora.stages.weave import clustering, extractive_summary, relational_strands, strand_traversal
-from ecphora.stages.weave.extractive_summary import ExtractiveSummarizer
-from ecphora.stages.weave.insight_particle import Imprint, particle
-from ecphora.stages.weave.strand_types import StrandType, TypeWeights
-from ecphora.stages.weave.synthesis_objective import objective
-from ecphora.strategies.weave import FAITHFUL, Weave
+from ecphora.language.names.normalization import entity_id
+from ecphora.language.statements.signifiers import signifiers
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Strategy
+from ecphora.model.types import Access, AccessKind, Edge, Kind, Link, Node, Vectors, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import importance
+from ecphora.strategies.weave import clustering, extractive_summary, relational_strands, strand_traversal
+from ecphora.strategies.weave.extractive_summary import ExtractiveSummarizer, objective
+from ecphora.strategies.weave.insight_particle import Imprint, particle
+from ecphora.strategies.weave.strand_types import StrandType, TypeWeights
+from ecphora.strategies.weave.strategy import FAITHFUL, Weave
 from ecphora.testing import NOON, FakeClock, StrategyContract, sample_entity, sample_query
 from ecphora.testing.samples import sample_batch, sample_node, sample_vector
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Rows
-from ecphora.stages.weave.strand_traversal import Strands, strand_support
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Rows
+from ecphora.strategies.weave.strand_traversal import Strands, strand_support
 from ecphora.testing import sample_batch, sample_node
 
 SIZE = 5

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ecphora import Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.model import Extraction, Link, Mention, Relation, RelationType
-from ecphora.relation_edges import RELATION_LINKS
-from ecphora.stages.weave.strand_types import STORED_LINKS
-from ecphora.strategies.weave import FAITHFUL, Weave
+from ecphora.model.types import Extraction, Link, Mention, Relation, RelationType
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember.encode import RELATION_LINKS
+from ecphora.strategies.weave.strand_types import STORED_LINKS
+from ecphora.strategies.weave.strategy import FAITHFUL, Weave
 from ecphora.testing import FakeClock
 
 TEXTS = (

@@ -14,25 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import Episode, Filter, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import DAY, Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.causal_cues import states_cause, states_effect
-from ecphora.language.name_normalization import entity_id
-from ecphora.model import (
-    Access,
-    AccessKind,
-    Edge,
-    Kind,
-    Link,
-    Node,
-    Query,
-    ValidityEnd,
-    WriteBatch,
-)
-from ecphora.stages.weave import clustering, persona, strand_evidence, strand_traversal, tiers
-from ecphora.stages.weave.strand_types import STORED_LINKS, TYPE_CODES, TYPES, StrandType, TypeWeights
-from ecphora.strategies.weave import FAITHFUL, Weave
+from ecphora.language.names.normalization import entity_id
+from ecphora.language.statements.causal_cues import states_cause, states_effect
+from ecphora.model.graph.graph import DAY, Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Access, AccessKind, Edge, Kind, Link, Node, Query, ValidityEnd, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.strategies.weave import clustering, persona, strand_evidence, strand_traversal, tiers
+from ecphora.strategies.weave.strand_types import STORED_LINKS, TYPE_CODES, TYPES, StrandType, TypeWeights
+from ecphora.strategies.weave.strategy import FAITHFUL, Weave
 from ecphora.testing import NOON, FakeClock, sample_entity, sample_query
 from ecphora.testing.samples import sample_batch, sample_node
 

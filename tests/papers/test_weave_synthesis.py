@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from ecphora import Memory
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Kind
-from ecphora.strategies.weave import FAITHFUL, Weave
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Kind
+from ecphora.strategies.weave.strategy import FAITHFUL, Weave
 from ecphora.testing import NOON
 from ecphora.testing.samples import sample_batch, sample_node
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ecphora import AsyncMemory, EcphoraError, Episode, Filter, Memory, RecallEnd, Recollection
-from ecphora.doctor import examine
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.model import Vectors, WriteBatch
+from ecphora.maintenance.doctor import examine
+from ecphora.model.types import Vectors, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, graph_differences
 

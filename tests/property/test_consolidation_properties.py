@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
-from ecphora.model import Episode, Kind, Query, Validity, WriteBatch
-from ecphora.ports import FactUpdateScorer
-from ecphora.stages.retrieval import filters
-from ecphora.stages.retrieval.validity import as_known, validity_of
+from ecphora.model.ports import FactUpdateScorer
+from ecphora.model.types import Episode, Kind, Query, Validity, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import filters
+from ecphora.retrieval.validity import as_known, validity_of
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, OverlapScorer, graph_differences
 

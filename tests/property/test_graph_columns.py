@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.stages.fused.feature_matrix import genres
-from ecphora.stages.fused.session_counts import session_counts
-from ecphora.stages.retrieval import dense
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.retrieval import dense
+from ecphora.strategies.fused.feature_matrix import genres
+from ecphora.strategies.fused.session_features import session_counts
 from ecphora.testing.samples import sample_batch, sample_node
 
 TURNS = st.tuples(

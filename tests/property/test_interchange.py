@@ -15,12 +15,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.doctor import examine
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.extractors.rule_extractor import RuleExtractor
-from ecphora.interchange import jsonl
+from ecphora.maintenance.doctor import examine
+from ecphora.maintenance.interchange import jsonl
 from ecphora.memory import Memory
-from ecphora.model import MENTION_LINKS, SOURCE_LINKS, Edge, Episode, Extraction, Kind, Link, MentionType, WriteBatch
+from ecphora.model.types import (
+    MENTION_LINKS,
+    SOURCE_LINKS,
+    Edge,
+    Episode,
+    Extraction,
+    Kind,
+    Link,
+    MentionType,
+    WriteBatch,
+)
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.models.rule_extractor import RuleExtractor
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock
 
@@ -241,8 +251,8 @@ def test_histories_contain_every_kind_of_row() -> None:
 IMPORTER = """
 import os, sys
 from ecphora import HashingEmbedder, Memory
-from ecphora.extractors.rule_extractor import RuleExtractor
-from ecphora.interchange import jsonl
+from ecphora.models.rule_extractor import RuleExtractor
+from ecphora.maintenance.interchange import jsonl
 from ecphora.stores.batch_writer import BatchWriter
 
 jsonl.NODES_PER_PORTION = 3

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import LLMExtractor, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.language.occurrence import WordSequence
-from ecphora.model import Kind
+from ecphora.language.terms import WordSequence
+from ecphora.model.types import Kind
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock, ScriptedLLM
 
 TEXTS = ["Ana moved to Porto for the balcony.", "Ben likes tea.", "Ana and Ben"]

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.invisible_chars import strip_invisible
-from ecphora.language.token_count import estimate_tokens
+from ecphora.language.scripts import estimate_tokens
 from ecphora.memory import Memory
-from ecphora.model import Episode
+from ecphora.model.text_format import strip_invisible
+from ecphora.model.types import Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies import BUILT_IN
 from ecphora.testing import FakeClock, graph_differences
 

@@ -12,26 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.cli.demo import show
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
 from ecphora.language.classes import find_instances
-from ecphora.language.name_normalization import entity_id
+from ecphora.language.names.normalization import entity_id
 from ecphora.language.terms import extract_terms
 from ecphora.memory import Memory
-from ecphora.model import Episode, Hit, Kind, Query
-from ecphora.reason_clauses import format_interval
-from ecphora.recollection import Recollection
-from ecphora.short_ids import abbreviate
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, time_order
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.fused.reading import READING, SECOND_READING, ReadingPolicy
-from ecphora.stages.fused.statement_features import ROLE_AGREEMENT, SUBJECT_AGREEMENT
-from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.model.graph.graph import Graph
+from ecphora.model.text_format import long_day
+from ecphora.model.types import Episode, Hit, Kind, Query
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.reasons import format_interval
+from ecphora.recall.recollection import Recollection
+from ecphora.recall.short_ids import abbreviate
+from ecphora.retrieval.fusion import LinearModel
 from ecphora.strategies import BUILT_IN, FAITHFUL
-from ecphora.strategies.fused import Fused
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, time_order
+from ecphora.strategies.fused.ranker import Ranker
+from ecphora.strategies.fused.reading import READING, SECOND_READING, ReadingPolicy
+from ecphora.strategies.fused.statement_features import ROLE_AGREEMENT, SUBJECT_AGREEMENT
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import FakeClock, OverlapReader
-from ecphora.text_format import long_day
 
 
 def turn(text: str, speaker: str | None = None, **fields: Any) -> Episode:

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 import ecphora.memory
 from ecphora import E5Embedder, Episode, Memory, Recollection
-from ecphora.bench.datasets import read_cases
-from ecphora.candidate_reading import CandidateReading
-from ecphora.embedders.minilm import MiniLMEmbedder
-from ecphora.ports import Embedder, Passage
-from ecphora.readers.late_interaction import LateInteractionReader
+from ecphora.model.ports import Embedder, Passage
+from ecphora.models.embedders.minilm import MiniLMEmbedder
+from ecphora.models.rerankers.late_interaction import LateInteractionReader
+from ecphora.models.update_scorer import E5UpdateScorer
+from ecphora.recall.candidate_reading import CandidateReading
 from ecphora.testing import FakeClock
 from ecphora.testing.readers import ASKED_ON
-from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
+from ecphora_bench.datasets import read_cases
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
-from ecphora.model import Episode
+from ecphora.model.types import Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
 
 EPISODES = st.builds(

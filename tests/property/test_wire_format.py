@@ -15,16 +15,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.answering import Answer
-from ecphora.condition_mappings import mapping_of, parse_condition
-from ecphora.conditions import And, Condition, Contains, Eq, Exists, Gt, Gte, In, Lt, Lte, Ne, Not, NotIn, Or
-from ecphora.consolidation_run import ConsolidationResult
-from ecphora.deserialize import from_json
+from ecphora.consolidation.run import ConsolidationResult
 from ecphora.errors import InvalidInput
-from ecphora.explain import WhyNot
-from ecphora.memory import Memory
-from ecphora.messages import MessageOptions
-from ecphora.model import (
+from ecphora.memory import Entities, Facts, Maintenance, Memory
+from ecphora.model.conditions import (
+    And,
+    Condition,
+    Contains,
+    Eq,
+    Exists,
+    Gt,
+    Gte,
+    In,
+    Lt,
+    Lte,
+    Ne,
+    Not,
+    NotIn,
+    Or,
+    mapping_of,
+    parse_condition,
+)
+from ecphora.model.types import (
     AccessKind,
     Backup,
     Contribution,
@@ -49,11 +61,13 @@ from ecphora.model import (
     UndoBatch,
     Why,
 )
-from ecphora.recall_events import CandidatesFound, HitsRanked, RecallEnd
-from ecphora.recollection import Recollection
-from ecphora.serialize import to_json
-from ecphora.views import Entities, Facts, Maintenance
-from ecphora.wire_forms import VECTORS
+from ecphora.recall.answering import Answer
+from ecphora.recall.explain import WhyNot
+from ecphora.recall.recollection import CandidatesFound, HitsRanked, RecallEnd, Recollection
+from ecphora.remember.messages import MessageOptions
+from ecphora.remote.wire.deserialize import from_json
+from ecphora.remote.wire.forms import VECTORS
+from ecphora.remote.wire.serialize import to_json
 
 RESULTS: tuple[Any, ...] = (
     Answer, Backup, CandidatesFound, ConsolidationResult, FactUpdate, ForgetResult, History, HitsRanked, Insight, Node,

@@ -11,10 +11,10 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from ecphora.server.access_control import AccessPolicy
-from ecphora.server.app import ServerOptions, make_app
-from ecphora.server.limits import Limits
-from ecphora.server.tokens import Right, Tokens
+from ecphora.remote.server.access_control import AccessPolicy
+from ecphora.remote.server.app import ServerOptions, make_app
+from ecphora.remote.server.gate import Limits
+from ecphora.remote.server.tokens import Right, Tokens
 from ecphora.settings import Settings
 
 

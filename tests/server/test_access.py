@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.routing import Route
 
-from ecphora.http_route import is_loopback
-from ecphora.server.access_control import AccessPolicy
-from ecphora.server.addresses import host_name, is_origin
+from ecphora.models.http_client import is_loopback
+from ecphora.remote.server.access_control import AccessPolicy
+from ecphora.remote.server.listening import host_name, is_origin
 
 from .conftest import ALL_RIGHTS, Server, log_lines
 
@@ -274,7 +274,7 @@ def test_request_of_a_page_is_refused_unless_it_is_allowed(server: Server, token
 @pytest.mark.slow
 def test_page_that_is_allowed_may_send_requests(make_server: Any) -> None:
     page = "https://app.example"
-    from ecphora.server.tokens import Tokens  # noqa: PLC0415
+    from ecphora.remote.server.tokens import Tokens  # noqa: PLC0415
 
     with make_server() as first:
         db = first.db

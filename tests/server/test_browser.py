@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ecphora import HashingEmbedder, Memory
-from ecphora.server.tokens import Tokens
+from ecphora.remote.server.tokens import Tokens
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 TIMEOUT = 120

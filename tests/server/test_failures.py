@@ -8,8 +8,8 @@ import pytest
 
 from ecphora import errors
 from ecphora.errors import EcphoraError, InvalidInput, PluginError, ServerError
-from ecphora.server.app import memory_opener
-from ecphora.server.failures import answer_error, error_dict, status_of
+from ecphora.remote.server.app import memory_opener
+from ecphora.remote.server.failures import answer_error, error_dict, status_of
 from ecphora.settings import Settings
 
 from .conftest import Server
@@ -44,7 +44,7 @@ def test_settings_that_fail_later_are_an_error_of_the_server(  # noqa: PLR0917
         raise error
 
     monkeypatch.setattr(Settings, "make_reader", fail)
-    with caplog.at_level(logging.ERROR, "ecphora.server"):
+    with caplog.at_level(logging.ERROR, "ecphora.remote.server"):
         for path, body in (("/v1/count", {}), ("/v1/recall", {"question": "x", "stream": True})):
             answer = server.post(path, body, token=token, scope=scope)
             assert (answer.status_code, answer.json()["error"]["type"]) == (503, kind)
@@ -61,7 +61,7 @@ def test_settings_are_wrong_and_not_the_request(tmp_path: Path) -> None:
 
 
 def test_busy_file_may_be_tried_again_and_is_not_logged(caplog: Any) -> None:
-    with caplog.at_level(logging.DEBUG, "ecphora.server"):
+    with caplog.at_level(logging.DEBUG, "ecphora.remote.server"):
         assert answer_error(errors.StoreBusy("locked")).headers["Retry-After"] == "1"
         assert "Retry-After" not in answer_error(errors.StoreReadOnly("x")).headers
     assert caplog.records == []

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from ecphora import Episode, Filter, HashingEmbedder, Memory
 from ecphora.cli.main import main
-from ecphora.stages.retrieval.filter_names import MAX_NEAR
+from ecphora.retrieval.filters import MAX_NEAR
 
 from .conftest import Server
 

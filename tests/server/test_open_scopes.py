@@ -8,7 +8,7 @@ import pytest
 
 from ecphora.errors import StoreBusy
 from ecphora.memory import Memory
-from ecphora.server.open_scopes import OpenScopes
+from ecphora.remote.server.open_scopes import OpenScopes
 
 
 class FakeMemory(Memory):

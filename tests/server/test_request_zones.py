@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ecphora.server.access_control import AccessPolicy
+from ecphora.remote.server.access_control import AccessPolicy
 
 from .conftest import Server
 

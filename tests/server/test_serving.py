@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 
 from ecphora import HashingEmbedder, Memory
 from ecphora.cli.main import main
-from ecphora.server.tokens import Tokens
+from ecphora.remote.server.tokens import Tokens
 
 TIMEOUT = 120
 """Seconds after which a test gives up; a busy machine starts a process slowly."""
@@ -212,7 +212,5 @@ def test_mcp_server_on_a_port_says_which_extras_it_needs(missing: str, tmp_path:
 
 @pytest.mark.slow
 def test_server_needs_no_package_of_the_mcp_server() -> None:
-    code = (
-        "import sys; sys.modules.update(mcp=None, mcp_types=None); import ecphora.server.app, ecphora.server.listening"
-    )
+    code = "import sys; sys.modules.update(mcp=None, mcp_types=None); from ecphora.remote.server import app, listening"
     subprocess.run([sys.executable, "-c", code], timeout=TIMEOUT, check=True)

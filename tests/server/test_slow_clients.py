@@ -12,11 +12,11 @@ import httpx2
 import pytest
 import uvicorn
 
-from ecphora.server.access_control import AccessPolicy
-from ecphora.server.app import ServerOptions, make_app
-from ecphora.server.head_timeout import timed_protocol
-from ecphora.server.limits import Limits
-from ecphora.server.tokens import Tokens
+from ecphora.remote.server.access_control import AccessPolicy
+from ecphora.remote.server.app import ServerOptions, make_app
+from ecphora.remote.server.gate import Limits
+from ecphora.remote.server.listening import timed_protocol
+from ecphora.remote.server.tokens import Tokens
 from ecphora.settings import Settings
 
 pytestmark = pytest.mark.medium

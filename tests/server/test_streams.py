@@ -13,11 +13,10 @@ from starlette.types import Message
 
 from ecphora import HashingEmbedder, Memory
 from ecphora.errors import StoreClosed
-from ecphora.server import streams
-from ecphora.server.jobs import Job, JobProgress, Jobs, JobState
-from ecphora.server.open_scopes import OpenScopes
-from ecphora.server.service import Service
-from ecphora.server.streams import StreamResponse
+from ecphora.remote.server import service as streams
+from ecphora.remote.server.jobs import Job, JobProgress, Jobs, JobState
+from ecphora.remote.server.open_scopes import OpenScopes
+from ecphora.remote.server.service import Service, StreamResponse
 
 from .conftest import ALL_RIGHTS, Server
 

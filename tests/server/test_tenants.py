@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from ecphora.server.tokens import Tokens
+from ecphora.remote.server.tokens import Tokens
 
 from .test_serving import post, serve
 

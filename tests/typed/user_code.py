@@ -24,7 +24,7 @@ from ecphora import (
     RememberResult,
     When,
 )
-from ecphora.conditions import Gte, In
+from ecphora.model.conditions import Gte, In
 
 
 class Constant:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ecphora import strategies
-from ecphora.plugins import PREFIX
+from ecphora.model.plugins import PREFIX
 
 MODULE = '''
 """A plug-in of each group."""
@@ -15,9 +15,9 @@ MODULE = '''
 import re
 from pathlib import Path
 
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidRecord
-from ecphora.model import Episode, Extraction, Mention
+from ecphora.model.types import Episode, Extraction, Mention
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.baselines import Bm25
 

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 from ecphora import strategies
-from ecphora.bench import query_spaces
-from ecphora.bench.ablation import ablation_run
-from ecphora.bench.ablation.ablation_run import question_result
-from ecphora.bench.ablation.ablations import BASELINES, Model, TrainedPerFold, Variant
-from ecphora.bench.ablation.synapse_metrics import max_gold_cosine
-from ecphora.bench.datasets import Case, Question
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.query_spaces import QuerySpace
-from ecphora.bench.recall import recall_run
-from ecphora.bench.recall.run_records import Figure, Metric
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Episode, Query
-from ecphora.ports import Activation
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation
+from ecphora.model.types import Episode, Query
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing.samples import sample_batch, sample_node, sample_query
+from ecphora_bench import query_spaces
+from ecphora_bench.ablation import ablation_run
+from ecphora_bench.ablation.ablation_run import question_result
+from ecphora_bench.ablation.ablations import BASELINES, Model, TrainedPerFold, Variant
+from ecphora_bench.ablation.synapse_metrics import max_gold_cosine
+from ecphora_bench.datasets import Case, Question
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.query_spaces import QuerySpace
+from ecphora_bench.recall import recall_run
+from ecphora_bench.recall.run_records import Figure, Metric
 
 LONG = "".join(f"The {n}th barrel holds plum brandy and stands in the cellar. " for n in range(60))
 

@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 
 from ecphora import strategies
-from ecphora.bench.ablation import ablations
-from ecphora.bench.ablation.ablations import BASELINES, Model, TrainedPerFold, Variant
-from ecphora.bench.datasets import Case, Question
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.query_spaces import build_query_space
-from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.embedders.packaged import DEFAULT_EMBEDDER
 from ecphora.errors import UnknownName
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Edge, Episode, Link, Query
-from ecphora.stages.fused import weights
-from ecphora.strategies.eisa import Eisa
-from ecphora.strategies.fused import Fused
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Episode, Link, Query
+from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.strategies.eisa.strategy import Eisa
+from ecphora.strategies.fused import weights
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import sample_batch, sample_entity, sample_node, sample_query
+from ecphora_bench.ablation import ablations
+from ecphora_bench.ablation.ablations import BASELINES, Model, TrainedPerFold, Variant
+from ecphora_bench.datasets import Case, Question
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.query_spaces import build_query_space
 
 
 @pytest.fixture

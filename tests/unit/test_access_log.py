@@ -16,14 +16,14 @@ from time import monotonic
 import apsw
 import pytest
 
-from ecphora import access_log
-from ecphora.access_log import AccessLog
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreBusy, StoreError
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
-from ecphora.model import AccessKind, Episode
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import AccessKind, Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall import access_log
+from ecphora.recall.access_log import AccessLog
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, graph_differences
 
@@ -352,7 +352,7 @@ def test_forked_processes_write_each_access_once(memory: Memory, path: Path) -> 
 def test_pending_accesses_are_written_at_exit(memory: Memory, path: Path) -> None:
     program = f"""
 from ecphora import Memory
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.models.embedders.hashing import HashingEmbedder
 memory = Memory({str(path)!r}, embedder=HashingEmbedder(64), strategy="bm25")
 memory._access_log.pause()
 memory.recall("school")

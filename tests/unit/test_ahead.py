@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.bench.recall import metrics
-from ecphora.bench.recall.recall_run import make_run
-from ecphora.bench.recall.run_records import Difference
 from ecphora.errors import InvalidInput, InvalidRecord
+from ecphora_bench.recall import metrics
+from ecphora_bench.recall.recall_run import make_run
+from ecphora_bench.recall.run_records import Difference
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

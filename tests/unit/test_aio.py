@@ -11,12 +11,12 @@ from typing import Any, TypeVar, get_type_hints
 import pytest
 
 from ecphora import AsyncMemory, CandidatesFound, HitsRanked, Memory, RecallEnd
-from ecphora.async_calls import AsyncEntities, AsyncFacts, AsyncMaintenance, RecallOptions
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.aio import AsyncEntities, AsyncFacts, AsyncMaintenance, RecallOptions
 from ecphora.errors import EmbedderMismatch, InvalidInput, StoreClosed
-from ecphora.model import AccessKind
+from ecphora.memory import Entities, Facts, Maintenance
+from ecphora.model.types import AccessKind
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
-from ecphora.views import Entities, Facts, Maintenance
 
 R = TypeVar("R")
 SECONDS = 30
@@ -170,7 +170,7 @@ def test_reasons_are_built_by_the_call(tmp_path: Path, monkeypatch: pytest.Monke
             await memory.remember(["Ana lives in Porto.", "Ben lives in Faro."])
             found = [await memory.recall(QUESTION), await memory.recall_for([{"role": "user", "content": QUESTION}])]
             events = [event async for event in memory.stream_recall(QUESTION)]
-            monkeypatch.setattr("ecphora.recall.build_reasons", pytest.fail)
+            monkeypatch.setattr("ecphora.recall.recall.build_reasons", pytest.fail)
             found += [event.recollection for event in events if isinstance(event, RecallEnd)]
             streamed = [event for event in events if not isinstance(event, RecallEnd)]
             assert all(hit.reason for one in (*found, *streamed) for hit in one.hits)

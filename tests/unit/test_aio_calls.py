@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from ecphora import AsyncMemory, Episode, Memory
 from ecphora.aio import WRITE_THREADS
-from ecphora.doctor import examine
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.model import AccessKind, Vectors
-from ecphora.ports import Passage
+from ecphora.maintenance.doctor import examine
+from ecphora.model.ports import Passage
+from ecphora.model.types import AccessKind, Vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import ConstantReader, FakeClock
 
@@ -301,7 +301,7 @@ def test_timeout_ends_a_call(tmp_path: Path) -> None:
 
 @pytest.mark.medium
 def test_cancelled_import_keeps_whole_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ecphora.interchange.jsonl.NODES_PER_PORTION", 2)
+    monkeypatch.setattr("ecphora.maintenance.interchange.jsonl.NODES_PER_PORTION", 2)
     out = io.StringIO()
     with Memory(tmp_path / "a.db", embedder=HashingEmbedder(32)) as memory:
         memory.remember([Episode(f"the number {number}", id=f"t{number}") for number in range(6)])

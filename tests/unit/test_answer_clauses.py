@@ -6,14 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.ranking import Comparison, Ranking
-from ecphora.reason_clauses import CLAUSE_BUILDERS
-from ecphora.reasons import _select_clauses
-from ecphora.stages.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
-from ecphora.stages.fused.reading import READING, SECOND_READING
-from ecphora.stages.fused.statement_features import (
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.recall.ranking import Comparison, Ranking
+from ecphora.recall.reasons import CLAUSE_BUILDERS, _select_clauses
+from ecphora.strategies.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
+from ecphora.strategies.fused.reading import READING, SECOND_READING
+from ecphora.strategies.fused.statement_features import (
     FORMER_STATE,
     MISSING_NAMES,
     NOT_A_FACT,

@@ -9,21 +9,22 @@ from typing import Any
 
 import pytest
 
-from ecphora import __version__, prompts, strategies
-from ecphora.bench.answers import answer_files, answer_run, answer_summary, answer_tables
-from ecphora.bench.answers.answer_files import AnswerLine
-from ecphora.bench.answers.answer_run import FULL_CONTEXT, AnswerPlan, AnswerRun
-from ecphora.bench.answers.readers import ExtractiveReader
-from ecphora.bench.datasets import Case, Question
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.recall import recall_run
-from ecphora.bench.recall.run_records import ALL, ANSWERABLE, Figure, Metric
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora import __version__, strategies
 from ecphora.errors import InvalidInput, InvalidRecord, LLMUnavailable
-from ecphora.llm_client import LLMClient
-from ecphora.model import Episode
-from ecphora.ports import LLM, Prompt
+from ecphora.model.ports import LLM, Prompt
+from ecphora.model.types import Episode
+from ecphora.models import prompts
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.models.llm_client import LLMClient
 from ecphora.testing.llms import ScriptedLLM
+from ecphora_bench.answers import answer_files, answer_run, answer_summary, answer_tables
+from ecphora_bench.answers.answer_files import AnswerLine
+from ecphora_bench.answers.answer_run import FULL_CONTEXT, AnswerPlan, AnswerRun
+from ecphora_bench.answers.readers import ExtractiveReader
+from ecphora_bench.datasets import Case, Question
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.recall import recall_run
+from ecphora_bench.recall.run_records import ALL, ANSWERABLE, Figure, Metric
 
 TURNS = (
     ("1", "Ines", "My boat is called Kestrel."),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecphora.bench.answers.answer_scores import (
+from ecphora_bench.answers.answer_scores import (
     NO_ANSWER,
     AnswerScore,
     exact_match,

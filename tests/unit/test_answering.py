@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.answering import (
+from ecphora.errors import InvalidInput
+from ecphora.language.scripts import estimate_tokens
+from ecphora.model.types import Cost, Evidence, Hit, Kind, LLMUsage, Node, Query, Validity, Why
+from ecphora.models.llm_client import LLMClient
+from ecphora.models.prompts import quoting
+from ecphora.recall.answering import (
     NO_ANSWER,
     Answer,
     answer,
@@ -17,13 +22,7 @@ from ecphora.answering import (
     reply,
     resolve_citations,
 )
-from ecphora.errors import InvalidInput
-from ecphora.language.token_count import estimate_tokens
-from ecphora.llm_client import LLMClient
-from ecphora.llm_usage import LLMUsage
-from ecphora.model import Cost, Evidence, Hit, Kind, Node, Query, Validity, Why
-from ecphora.prompts import quoting
-from ecphora.recollection import Recollection, fit_to_budget
+from ecphora.recall.recollection import Recollection, fit_to_budget
 from ecphora.testing import NOON, ScriptedLLM
 
 

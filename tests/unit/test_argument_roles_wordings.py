@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecphora.language.argument_roles import role_agreement
+from ecphora.language.argument_roles.roles import role_agreement
 
 STATEMENTS_AND_QUESTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "owe": (

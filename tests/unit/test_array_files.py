@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.embedders import array_files
+from ecphora.models.embedders import array_files
 
 
 def test_arrays_are_read_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:

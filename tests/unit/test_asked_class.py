@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.language.classes import asked_instances
-from ecphora.language.name_normalization import entity_id
-from ecphora.language.names import names
-from ecphora.model import Edge, Link
-from ecphora.stages.fused import features
-from ecphora.stages.fused.candidate_pool import CandidatePool, build_pool
-from ecphora.stages.fused.features import asked_class
+from ecphora.language.names.mentions import names
+from ecphora.language.names.normalization import entity_id
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Link
+from ecphora.strategies.fused import features
+from ecphora.strategies.fused.candidate_pool import CandidatePool, build_pool
+from ecphora.strategies.fused.features import asked_class
 from ecphora.testing.samples import sample_batch, sample_entity, sample_node, sample_query
 
 

@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Evidence, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.encode import analyze
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.language.question import asks_for_replacement
 from ecphora.language.terms import count_terms, extract_terms
-from ecphora.model import Media, MediaKind, Query, WriteBatch
-from ecphora.query import build_query
-from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.features import compute_features
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.retrieval.confidence import EvidenceBands
-from ecphora.stages.retrieval.identifiers import find_holders, has_unknown_identifiers, identifier_tiers
-from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.strategies.fused import ASKED_IDENTIFIER, Fused
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Media, MediaKind, Query, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember.encode import analyze
+from ecphora.retrieval.confidence import EvidenceBands
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.retrieval.identifiers import find_holders, has_unknown_identifiers, identifier_tiers
+from ecphora.retrieval.query import build_query
+from ecphora.strategies.fused.candidate_pool import POOL_SIZE, build_pool
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.features import compute_features
+from ecphora.strategies.fused.ranker import Ranker
+from ecphora.strategies.fused.strategy import ASKED_IDENTIFIER, Fused
 from ecphora.testing import FakeClock, sample_batch, sample_node, sample_vector
 
 BY_WORDS = Fused(Ranker(*[LinearModel(-5.0, {"bm25": 3.0, "dense similarity": 0.5})] * len(Genre)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecphora.language.asked_time import asks_for_first, asks_for_latest, rest_of_question
+from ecphora.language.dates.asked_time import asks_for_first, asks_for_latest, rest_of_question
 
 LATEST = [
     "What is my latest blood pressure?",

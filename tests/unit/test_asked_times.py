@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.encode import analyze
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Node, Query
-from ecphora.query import build_query
-from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
-from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
-from ecphora.stages.fused.features import compute_features
-from ecphora.stages.retrieval import asked_times
-from ecphora.stages.retrieval.asked_times import AROUND_THEN, THEN, has_unknown_time, is_near, time_tiers
-from ecphora.strategies.fused import ASKED_IDENTIFIER, ASKED_TIME, ASKED_TIME_CONFIDENCE, Fused
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Node, Query
+from ecphora.remember.encode import analyze
+from ecphora.retrieval import temporal
+from ecphora.retrieval.query import build_query
+from ecphora.retrieval.temporal import AROUND_THEN, THEN, has_unknown_time, is_near, time_tiers
+from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
+from ecphora.strategies.fused.candidate_pool import POOL_SIZE, build_pool
+from ecphora.strategies.fused.features import compute_features
+from ecphora.strategies.fused.strategy import ASKED_IDENTIFIER, ASKED_TIME, ASKED_TIME_CONFIDENCE, Fused
 from ecphora.testing import sample_batch, sample_node, sample_vector
 
 NOW = datetime(2026, 7, 20, 21, tzinfo=UTC)
@@ -73,7 +73,7 @@ def decoys(question: str) -> list[Node]:
 
 def switch_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no memory have a tier."""
-    monkeypatch.setattr(asked_times, "time_tiers", lambda graph, *_: np.zeros(len(graph), np.intp))
+    monkeypatch.setattr(temporal, "time_tiers", lambda graph, *_: np.zeros(len(graph), np.intp))
 
 
 ASKED = [
@@ -202,7 +202,7 @@ def test_memory_of_the_time_outside_the_best_is_a_candidate() -> None:
 
 
 def test_tiers_of_many_memories_have_the_best_and_then_the_earliest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked_times, "MAX_ROWS", 3)
+    monkeypatch.setattr(temporal, "MAX_ROWS", 3)
     nodes = [told("c", "c", "12", 20), told("stated", "It was on 12 July 2026.", "2026-08-01"), told("a", "a", "12", 8),
              told("b", "b", "12", 15), told("best", "best", "12", 22),
              told("around", "From 10 to 14 July 2026 in Rome.", "2026-08-01")]  # fmt: skip

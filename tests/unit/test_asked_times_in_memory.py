@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ecphora import Episode, Evidence, Filter, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.strategies.fused import ASKED_TIME
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.strategies.fused.strategy import ASKED_TIME
 from ecphora.testing import FakeClock
 
 DIARY = {

@@ -15,12 +15,12 @@ from click.testing import CliRunner
 
 import ecphora
 from ecphora.cli.main import main
-from ecphora.doctor import examine
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, StoreClosed, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreReplaced
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
+from ecphora.maintenance.doctor import examine
 from ecphora.memory import Memory
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores import backup
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import graph_differences, sample_batch, sample_node

@@ -9,11 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from ecphora import Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import PRIOR, Filter, Mask, Query, Rows, Scores, Vector
-from ecphora.ports import Activation, Passage
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation, Passage
+from ecphora.model.types import PRIOR, Filter, Mask, Query, Rows, Scores, Vector
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies import resolve_strategy
 from ecphora.strategies.baselines import Dense, DenseEnglish, Simple
 from ecphora.testing import ConstantReader, sample_batch, sample_entity, sample_node, sample_query

@@ -9,11 +9,11 @@ import apsw
 import numpy as np
 import pytest
 
-from ecphora.doctor import examine
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreDamaged
+from ecphora.maintenance.doctor import examine
 from ecphora.memory import Memory
-from ecphora.model import Access, AccessKind, ValidityEnd, WriteBatch
+from ecphora.model.types import Access, AccessKind, ValidityEnd, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node
 

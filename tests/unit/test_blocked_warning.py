@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ecphora import AsyncMemory, BlockedWarning
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
+from ecphora.models.embedders.hashing import HashingEmbedder
 
 TEXTS = ["The locker has number 12.", "The code of the gate is 4711.", "It rains."]
 

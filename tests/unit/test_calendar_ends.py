@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.language.dates import time_mentions
-from ecphora.language.validity_phrases import validity_interval
-from ecphora.reason_clauses import format_interval
+from ecphora.language.dates.mentions import time_mentions
+from ecphora.language.statements.validity_phrases import validity_interval
+from ecphora.model.times import parse_time
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.reasons import format_interval
 from ecphora.testing import FakeClock
-from ecphora.timeparse import parse_time
 
 TIMES = ("9999-12-31T23:59:59.999999", "9999-12-31", "9999-12-01", "9999-12-31T11:00-12:00", "9998-12-31",
          "0001-01-01", "0001-01-01T14:00+14:00", "0001-03-01")  # fmt: skip

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from ecphora import Memory
-from ecphora.cancellation import CallCancelled, Cancellation, check_cancellation, current_cancellation
 from ecphora.consolidation import plan
-from ecphora.consolidation_run import RunLimits
-from ecphora.embedders import onnx_runtime
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.llm_client import LLMClient
-from ecphora.model import Vector
-from ecphora.ports import Prompt, Reply
+from ecphora.consolidation.run import RunLimits
+from ecphora.model.cancellation import CallCancelled, Cancellation, check_cancellation, current_cancellation
+from ecphora.model.ports import Prompt, Reply
+from ecphora.model.types import Vector
+from ecphora.models.embedders import onnx_runtime
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.models.llm_client import LLMClient
 
 SECONDS = 10
 """After so many seconds a test that waits has failed."""
@@ -181,7 +181,7 @@ def test_consolidation_that_is_cancelled_finds_no_more_and_writes_nothing(
         return steps[-1]
 
     monkeypatch.setattr(plan, "next_step", cancel)
-    monkeypatch.setattr("ecphora.consolidation_run._try_commit_step", None)  # not called
+    monkeypatch.setattr("ecphora.consolidation.run._try_commit_step", None)  # not called
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(16), update_scorer=None) as memory:
         memory.remember(["Ana lives in Porto.", "Ana lives in Faro now."])
         with pytest.raises(CallCancelled):

@@ -8,15 +8,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
-from ecphora.model import Edge, Filter, Interval, Link, Query, Rows, Scores
-from ecphora.stages.fused import candidate_pool, features
-from ecphora.stages.fused.features import centroid
-from ecphora.stages.retrieval import dense, entity_links, filters, fusion, top_k
-from ecphora.stages.retrieval.bm25 import Postings
-from ecphora.stages.retrieval.entity_links import ReachedRows
+from ecphora.language.names.normalization import entity_id
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Filter, Interval, Link, Query, Rows, Scores
+from ecphora.retrieval import dense, entity_links, filters, fusion
+from ecphora.retrieval.bm25 import Postings
+from ecphora.retrieval.entity_links import ReachedRows
+from ecphora.strategies.fused import candidate_pool, features
+from ecphora.strategies.fused.features import centroid
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node, sample_query
 from ecphora.testing.samples import sample_english_vector
 
@@ -81,14 +81,14 @@ def reference_pool(graph: Graph, query: Query) -> tuple[Rows, list[Scores]]:
         np.float32
     )
     reached: Scores = (direct.combined + candidate_pool.TITLE_BOOST * title_scores).astype(np.float32)
-    seeds = top_k.top_rows(reached, allowed, entity_links.MAX_SEEDS)
+    seeds = fusion.top_rows(reached, allowed, entity_links.MAX_SEEDS)
     title_paths, sharing = entity_links.follow_entities(graph, queried_rows, seeds, reached[seeds])
-    first = top_k.top_rows(reached, allowed, candidate_pool.HOP_SEEDS)
+    first = fusion.top_rows(reached, allowed, candidate_pool.HOP_SEEDS)
     first_hop = entity_links.direct_mentions(graph, queried_rows, first, reached[first])
     after_first_hop = fusion.max_normalize((reached + first_hop.strengths_of(all_rows)) * allowed)
-    second = top_k.top_rows(after_first_hop, allowed, candidate_pool.HOP_SEEDS)
+    second = fusion.top_rows(after_first_hop, allowed, candidate_pool.HOP_SEEDS)
     second_hop = entity_links.direct_mentions(graph, queried_rows, second, after_first_hop[second])
-    best = top_k.top_k(np.where(allowed, direct.combined, -1), candidate_pool.POOL_SIZE)
+    best = fusion.top_k(np.where(allowed, direct.combined, -1), candidate_pool.POOL_SIZE)
     adjacent = [
         int(other[row])
         for row in best[: candidate_pool.MAX_PER_SOURCE]
@@ -102,7 +102,7 @@ def reference_pool(graph: Graph, query: Query) -> tuple[Rows, list[Scores]]:
         else dense.cosine_with(graph, query.english_vector, use_english=True)
     )
     for scores in (direct.cosine.scores, direct.bm25.scores, english, title_scores, *strengths):
-        found |= set(top_k.top_rows(scores, allowed, candidate_pool.MAX_PER_SOURCE).tolist())
+        found |= set(fusion.top_rows(scores, allowed, candidate_pool.MAX_PER_SOURCE).tolist())
     return np.array([row for row in sorted(found) if allowed[row]], np.intp), strengths
 
 

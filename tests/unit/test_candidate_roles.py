@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.candidate_reading import CandidateReading
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.fused.reading import ReadingPolicy
-from ecphora.stages.fused.statement_features import ROLE_AGREEMENT, statement_features
-from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.strategies.fused import Fused
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.candidate_reading import CandidateReading
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.ranker import Ranker
+from ecphora.strategies.fused.reading import ReadingPolicy
+from ecphora.strategies.fused.statement_features import ROLE_AGREEMENT, statement_features
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import ConstantReader, FakeClock
 
 QUESTION = "Who lent Mira the drill?"

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.language.blocks import is_markdown, plain_blocks
-from ecphora.language.chunking import MAX_SIZE, TARGET_SIZE, Chunk, align_chunks, split_into_chunks
-from ecphora.language.markdown import markdown_blocks
+from ecphora.language.chunking import (
+    MAX_SIZE,
+    TARGET_SIZE,
+    Chunk,
+    align_chunks,
+    is_markdown,
+    markdown_blocks,
+    plain_blocks,
+    split_into_chunks,
+)
 from ecphora.language.scripts import count_unspaced
 
 LONG = "Ana moved to Porto. She likes it there! Why?\n\nThe river…  \n"

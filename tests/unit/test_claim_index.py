@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from ecphora.consolidation.facts.claim_index import ClaimIndex, claim_key
 from ecphora.consolidation.facts.llm_claims import Fact
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Edge, Link, Node, WriteBatch
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Link, Node, WriteBatch
 from ecphora.testing.samples import sample_node
 
 MEMORY = replace(sample_node("a"), speaker="Ana")

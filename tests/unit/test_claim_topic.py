@@ -1,6 +1,6 @@
 """The topic of a claim: merged with that of another."""
 
-from ecphora.stages.retrieval.claim_topic import ClaimTopic
+from ecphora.retrieval.validity import ClaimTopic
 
 
 def test_merge_keeps_no_term_of_one_claim_that_is_the_topic_of_the_other() -> None:

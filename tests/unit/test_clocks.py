@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.explain import MissReason
-from ecphora.model import Validity
+from ecphora.model.types import Validity
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.explain import MissReason
 from ecphora.testing import ConstantScorer, FakeClock, ScriptedLLM
 
 LATER = datetime(2027, 1, 1, tzinfo=UTC)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Edge, Kind, Link, Vectors, WriteBatch
-from ecphora.stages.weave import clustering
-from ecphora.stages.weave.clustering import ClusteringConfig
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Kind, Link, Vectors, WriteBatch
+from ecphora.strategies.weave import clustering
+from ecphora.strategies.weave.clustering import ClusteringConfig
 from ecphora.testing.samples import sample_entity, sample_node
 
 CONFIG = ClusteringConfig(min_cosine=0.5, tau=0.6)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.columns import Column, InvertedIndex, Table, Vocabulary
+from ecphora.model.graph.columns import Column, InvertedIndex, Table, Vocabulary
 
 numbers = st.lists(st.integers(0, 9), max_size=40)
 

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from ecphora import strategies
-from ecphora.bench.ablation import ablation_run, ablations
-from ecphora.bench.ablation.ablations import BASELINES, DENSE, Model, PaperMeasurement, Variant
-from ecphora.bench.ablation.comparison import compare
-from ecphora.bench.ablation.result_columns import QuestionColumns, ResultColumns
-from ecphora.bench.ablation.synapse_metrics import LOW_SIMILARITY
-from ecphora.bench.recall import metrics
-from ecphora.bench.recall.run_records import UNANSWERABLE, Difference, Figure, Metric
-from ecphora.graph import Graph
-from ecphora.model import Query
-from ecphora.ports import Activation
+from ecphora.model.graph.graph import Graph
+from ecphora.model.ports import Activation
+from ecphora.model.types import Query
+from ecphora_bench.ablation import ablation_run, ablations
+from ecphora_bench.ablation.ablations import BASELINES, DENSE, Model, PaperMeasurement, Variant
+from ecphora_bench.ablation.comparison import compare
+from ecphora_bench.ablation.result_columns import QuestionColumns, ResultColumns
+from ecphora_bench.ablation.synapse_metrics import LOW_SIMILARITY
+from ecphora_bench.recall import metrics
+from ecphora_bench.recall.run_records import UNANSWERABLE, Difference, Figure, Metric
 
 
 @dataclass(frozen=True)

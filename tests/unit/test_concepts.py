@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
-from ecphora.model import Edge, Kind, Link, WriteBatch
-from ecphora.stages.synapse.concepts import find_concepts, merge_duplicates
-from ecphora.strategies.synapse import FAITHFUL, LAYER_CONFIG
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Kind, Link, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.strategies.synapse.concepts import find_concepts, merge_duplicates
+from ecphora.strategies.synapse.strategy import FAITHFUL, LAYER_CONFIG
 from ecphora.testing import sample_batch, sample_node
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.condition_mappings import parse_condition
-from ecphora.conditions import (
+from ecphora.errors import InvalidInput
+from ecphora.model.conditions import (
     MAX_DEPTH,
     And,
     Condition,
@@ -27,8 +27,8 @@ from ecphora.conditions import (
     Not,
     NotIn,
     Or,
+    parse_condition,
 )
-from ecphora.errors import InvalidInput
 
 TALE = {"age": 3, "city": "Porto", "tags": ["sea", "boat", 7], "open": True, "end": None}
 

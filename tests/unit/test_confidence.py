@@ -7,12 +7,12 @@ import pytest
 
 from ecphora import EvidenceBands
 from ecphora.errors import InvalidInput
-from ecphora.model import Evidence
-from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel, answerability_features
-from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
-from ecphora.stages.fused.ranker import RankedPool
-from ecphora.stages.retrieval import confidence, dense
+from ecphora.model.types import Evidence
+from ecphora.retrieval import confidence, dense
+from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel, answerability_features
+from ecphora.strategies.fused.candidate_pool import build_pool
+from ecphora.strategies.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ecphora.strategies.fused.ranker import RankedPool
 from ecphora.testing import sample_graph, sample_query
 
 

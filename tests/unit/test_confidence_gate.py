@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecphora.stages.synapse.confidence_gate import GATE_CONFIDENCE, from_activation
+from ecphora.strategies.synapse.confidence_gate import GATE_CONFIDENCE, from_activation
 
 
 @pytest.mark.parametrize(

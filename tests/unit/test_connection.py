@@ -10,10 +10,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreBusy, StoreError, StoreReadOnly
 from ecphora.memory import Memory
-from ecphora.model import Access, AccessKind, WriteBatch
+from ecphora.model.types import Access, AccessKind, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores import connection
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, LLMClient, Memory
-from ecphora.consolidation_run import LIMITED_STEP_SIZE
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.consolidation.run import LIMITED_STEP_SIZE
 from ecphora.errors import InvalidInput, LLMUnavailable
-from ecphora.graph import Graph
-from ecphora.model import Edge, Kind, Link, Query, UndoBatch, WriteBatch
-from ecphora.ports import Activation, Prompt
-from ecphora.stages.retrieval.validity import supersessions
+from ecphora.model.graph.graph import Graph
+from ecphora.model.ports import Activation, Prompt
+from ecphora.model.types import Edge, Kind, Link, Query, UndoBatch, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval.validity import supersessions
 from ecphora.stores.sqlite import SQLiteStore
-from ecphora.strategies.fused import Fused
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import ConstantScorer, FakeClock, ScriptedLLM
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

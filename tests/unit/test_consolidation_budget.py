@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from ecphora import Episode, LLMClient, Memory
 from ecphora.consolidation.batching import TARGET_SECONDS, adaptive_batches
 from ecphora.consolidation.facts.claims import MAX_MEMORY_SLICE, MIN_SCORED_PAIRS, work_slices
-from ecphora.consolidation_run import ConsolidationResult, RunLimits, run
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.consolidation.run import ConsolidationResult, RunLimits, run
 from ecphora.errors import InvalidInput, StaleWrite, StoreBusy
-from ecphora.model import Kind, Link, Vectors, WriteBatch
-from ecphora.ports import FactUpdateScorer, Prompt, Store
-from ecphora.scope_writer import ScopeWriter
+from ecphora.model.ports import FactUpdateScorer, Prompt, Store
+from ecphora.model.types import Kind, Link, Vectors, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember.scope_writer import ScopeWriter
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import ConstantScorer, FakeClock, OverlapScorer, ScriptedLLM
 

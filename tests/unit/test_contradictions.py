@@ -8,7 +8,7 @@ import pytest
 from ecphora.consolidation.facts.contradictions import DENIAL, is_contradiction, match_contradiction
 from ecphora.consolidation.facts.event_time import Timestamp
 from ecphora.consolidation.facts.utterances import RuleMatch, Utterance
-from ecphora.language.statements import statements
+from ecphora.language.statements.statements import statements
 
 BASE_TIME = datetime(2026, 3, 9, tzinfo=UTC)
 

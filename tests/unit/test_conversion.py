@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ecphora.bench import datasets
-from ecphora.bench.commands import bench
-from ecphora.bench.conversion.dataset_files import Conversion, Task, Turn, write_set
-from ecphora.bench.conversion.perltqa import convert_perltqa
-from ecphora.bench.conversion.smrcs import convert_smrcs
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, InvalidRecord
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora_bench import datasets
+from ecphora_bench.commands import bench
+from ecphora_bench.conversion.dataset_files import Conversion, Task, Turn, write_set
+from ecphora_bench.conversion.perltqa import convert_perltqa
+from ecphora_bench.conversion.smrcs import convert_smrcs
 
 DIALOGUE = {
     "past": [{"user": "I bought a kayak."}, {"assistant": "Where will you paddle?"}, {"user": "On the fjord."}],

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.language.dates import time_mentions
-from ecphora.model import Interval
+from ecphora.language.dates.mentions import time_mentions
+from ecphora.model.types import Interval
 
 REFERENCE_TIME = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
 FIRST_DAY, LAST_DAY = "0001-01-02", "9999-12-30"

@@ -11,31 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import explain
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import (
-    ACCESS_KINDS,
-    Access,
-    AccessKind,
-    Mark,
-    Mask,
-    Node,
-    NodeId,
-    Rows,
-    Tombstone,
-    WriteBatch,
-)
-from ecphora.ports import Activation
-from ecphora.recall import rank, why
-from ecphora.stages.eisa.chronology import last_access
-from ecphora.stages.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask
-from ecphora.stages.retrieval import filters, importance, top_k
-from ecphora.stages.synapse.dormancy import dormant_mask
-from ecphora.stages.synaptic.lif_neuron import Neuron
-from ecphora.stages.synaptic.network_state import network_state
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation
+from ecphora.model.types import ACCESS_KINDS, Access, AccessKind, Mark, Mask, Node, NodeId, Rows, Tombstone, WriteBatch
+from ecphora.recall import explain
+from ecphora.recall.recall import rank, why
+from ecphora.retrieval import filters, fusion, importance
+from ecphora.retrieval.importance import last_access
 from ecphora.stores.sqlite import SQLiteStore
-from ecphora.strategies.fused import ARCHIVED, DECAY, Fused
+from ecphora.strategies.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask
+from ecphora.strategies.fused.strategy import ARCHIVED, DECAY, Fused
+from ecphora.strategies.synapse.dormancy import dormant_mask
+from ecphora.strategies.synaptic.lif_neuron import Neuron
+from ecphora.strategies.synaptic.network_state import network_state
 from ecphora.testing import NOON, sample_batch, sample_graph, sample_node, sample_query
 
 DAY = 86_400.0
@@ -65,7 +54,7 @@ def summed(found: Activation) -> Any:
 
 
 def ranked(found: Activation, graph: Graph) -> list[int]:
-    rows: list[int] = top_k.top_rows(found.scores, filters.eligible(graph, QUERY), SIZE).tolist()
+    rows: list[int] = fusion.top_rows(found.scores, filters.eligible(graph, QUERY), SIZE).tolist()
     return rows
 
 

@@ -7,20 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecphora import Episode, Extraction, Filter, Memory, Mention, MentionType, documents, rechunk, reembed
-from ecphora.doctor import examine
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph, epoch_seconds
-from ecphora.graph_updates import apply_batch
+from ecphora import Episode, Extraction, Filter, Memory, Mention, MentionType, rechunk, reembed
 from ecphora.language.chunking import Chunk
-from ecphora.language.name_normalization import entity_id
-from ecphora.model import Kind, Link, Node
-from ecphora.stages.ecphory import engram_index, engram_weights
-from ecphora.stages.retrieval.entity_vectors import entity_vectors, with_descriptions
-from ecphora.stages.retrieval.importance import ImportanceDecay, importance
-from ecphora.stages.synapse.concepts import find_concepts
-from ecphora.stages.synapse.confidence_gate import is_cold_start
-from ecphora.strategies.ecphory import FAITHFUL, Ecphory
+from ecphora.language.names.normalization import entity_id
+from ecphora.maintenance.doctor import examine
+from ecphora.model.graph.graph import Graph, epoch_seconds
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Kind, Link, Node
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember import documents
+from ecphora.retrieval.entity_links import entity_vectors, with_descriptions
+from ecphora.retrieval.importance import ImportanceDecay, importance
+from ecphora.strategies.ecphory import engram_index, engram_weights
+from ecphora.strategies.ecphory.strategy import FAITHFUL, Ecphory
+from ecphora.strategies.synapse.concepts import find_concepts
+from ecphora.strategies.synapse.confidence_gate import is_cold_start
 from ecphora.testing import NOON, FakeClock
 
 PORTO = Mention("Porto", type=MentionType.PLACE, description="a harbor with port wine", importance=5)

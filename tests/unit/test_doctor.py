@@ -9,15 +9,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-from ecphora import doctor
-from ecphora.doctor import Severity, examine
-from ecphora.documents import check_episode
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreReadOnly
+from ecphora.maintenance import doctor
+from ecphora.maintenance.doctor import Severity, examine
 from ecphora.memory import Memory
-from ecphora.model import Episode
-from ecphora.ports import Embedder
-from ecphora.readers.late_interaction import LateInteractionReader
+from ecphora.model.ports import Embedder
+from ecphora.model.types import Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.models.rerankers.late_interaction import LateInteractionReader
+from ecphora.remember.documents import check_episode
 from ecphora.stores.repair import read_file_format
 from ecphora.stores.schema import migrate
 from ecphora.testing import NOON

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import documents
-from ecphora.documents import CheckedEpisode, check_episode
 from ecphora.errors import IdCollision, InvalidInput, InvalidText
-from ecphora.forget import content_digest
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Episode, Kind, Node, Tombstone, WriteBatch
+from ecphora.model.graph.forget import content_digest
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Episode, Kind, Node, Tombstone, WriteBatch
+from ecphora.remember import documents
+from ecphora.remember.documents import CheckedEpisode, check_episode
 from ecphora.testing import NOON
 
 LONG = "Ana moved to Porto. " * 100

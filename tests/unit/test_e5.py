@@ -16,17 +16,17 @@ from onnx import numpy_helper
 
 import ecphora
 from ecphora import Memory
-from ecphora.embedders import onnx_runtime
-from ecphora.embedders.e5 import e5_network
-from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.e5.e5_network import LAYERS, MIDDLE_LAYERS, E5Network
-from ecphora.embedders.e5.token_embeddings import BLOCK_SIZE, TokenEmbeddings
-from ecphora.embedders.e5.unigram import UnigramTokenizer, UnigramVocabulary
 from ecphora.errors import ModelDamaged
-from ecphora.model import Vectors
+from ecphora.model.types import Vectors
+from ecphora.models.embedders import onnx_runtime
+from ecphora.models.embedders.e5 import e5_network
+from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.e5.e5_network import LAYERS, MIDDLE_LAYERS, E5Network
+from ecphora.models.embedders.e5.token_embeddings import BLOCK_SIZE, TokenEmbeddings
+from ecphora.models.embedders.e5.unigram import UnigramTokenizer, UnigramVocabulary
 from ecphora.settings import Settings
 
-SHIPPED = Path(ecphora.__file__).parent / "weights" / "e5"
+SHIPPED = Path(ecphora.__file__).parent / "models" / "weights" / "e5"
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 SIMILAR = ["A man is eating food.", "A man is eating a piece of bread."]

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecphora.bench import embedding_cache
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreError
-from ecphora.model import Vectors
-from ecphora.ports import english_embedder
+from ecphora.model.ports import english_embedder
+from ecphora.model.types import Vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora_bench import embedding_cache
+from ecphora_bench.embedding_cache import CachingEmbedder
 
 
 class Counting(HashingEmbedder):

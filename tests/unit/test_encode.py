@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from ecphora import documents, encode
-from ecphora.forget import forget
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
-from ecphora.model import AccessKind, Edge, Episode, Extraction, Link, Mention, WriteBatch
+from ecphora.language.names.normalization import entity_id
+from ecphora.model.graph.forget import forget
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import AccessKind, Edge, Episode, Extraction, Link, Mention, WriteBatch
+from ecphora.remember import documents, encode
 from ecphora.testing import NOON, sample_vector
 
 LONG = "Ana moved to Porto. " * 100

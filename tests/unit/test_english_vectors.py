@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from ecphora import E5Embedder, Memory, MiniLMEmbedder, clone_scope, rechunk, reembed
-from ecphora.doctor import examine
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.language.chunking import Chunk
-from ecphora.model import Episode, NodeId, Vectors
-from ecphora.ports import Embedder, english_embedder
-from ecphora.stages.retrieval import dense
+from ecphora.maintenance.doctor import examine
+from ecphora.model.ports import Embedder, english_embedder
+from ecphora.model.types import Episode, NodeId, Vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import dense
 from ecphora.stores.row_mapping import vector_to_blob
 from ecphora.testing import FakeClock, graph_differences
 
@@ -160,7 +160,7 @@ def test_only_episodes_have_english_vectors(memory: Memory) -> None:
 def test_rechunked_text_gets_english_vectors_of_its_new_chunks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "# The house\n\n" + "It is by the river. " * 90 + "\n\n## The garden\n\n" + "It is behind the house. " * 80
     with monkeypatch.context() as patch, open_memory(path) as memory:
-        patch.setattr("ecphora.documents.split_into_chunks", lambda text, **_: split(text))
+        patch.setattr("ecphora.remember.documents.split_into_chunks", lambda text, **_: split(text))
         memory.remember([Episode(text, id="long")])
     shutil.copy(path, other := path.with_name("other.db"))
     assert rechunk(other, embedder=ALONE) == 1  # nothing of the old chunks may stay
@@ -250,7 +250,7 @@ def test_reembed_makes_english_vectors_in_batches(
 ) -> None:
     memory.remember([NEXT, Episode("Es ist schon sehr spät und ich bin müde.", id="late")])
     without_english_vectors(path)
-    monkeypatch.setattr("ecphora.reembedding.BATCH_SIZE", size)
+    monkeypatch.setattr("ecphora.maintenance.reembedding.BATCH_SIZE", size)
     assert reembed(path, embedder=Pair()) == 2
     with open_memory(path) as reopened:
         assert_right(reopened, "en", "next")

@@ -9,12 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
-from ecphora.model import MENTION_LINKS, Edge, Kind, Link, Mask, Query, Vector, WriteBatch
-from ecphora.stages.ecphory import chunk_search, cooccurrence, cue_matching, engram_index, engram_search, engram_weights
-from ecphora.stages.retrieval import entity_vectors
+from ecphora.language.names.normalization import entity_id
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import MENTION_LINKS, Edge, Kind, Link, Mask, Query, Vector, WriteBatch
+from ecphora.retrieval import entity_links
+from ecphora.strategies.ecphory import (
+    chunk_search,
+    cooccurrence,
+    cue_matching,
+    engram_index,
+    engram_search,
+    engram_weights,
+)
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node
 
 NAMES = ["Ana", "Ben", "Mia", "Porto", "Douro"]
@@ -84,7 +91,7 @@ def test_similarity_equals_the_cosine_with_the_mean_vector(drawn_passages: list[
     found = engram_index.prepare_search(graph, graph.episodes).similarities(
         engram_index.cosines(graph, question[None, :])[0]
     )
-    sums = entity_vectors.entity_vectors(graph).sums
+    sums = entity_links.entity_vectors(graph).sums
     lengths = np.linalg.norm(sums, axis=1)
     has_direction = lengths > 1e-3  # vectors that cancel out have no direction
     expected = np.clip(sums @ question / np.maximum(lengths, 1e-12), 0, 1)
@@ -116,10 +123,10 @@ def test_grown_index_equals_a_new_index(first: list[Passage], later: list[Passag
 def test_vector_sums_do_not_depend_on_the_block_size(drawn_passages: list[Passage]) -> None:
     graph = graph_of(*drawn_passages)
     rows = engram_index.engram_index(graph).rows
-    expected = entity_vectors.sum_vectors(graph, rows, graph.episodes)
+    expected = entity_links.sum_vectors(graph, rows, graph.episodes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(entity_vectors, "BLOCK", 2)
-        assert entity_vectors.sum_vectors(graph, rows, graph.episodes) == pytest.approx(expected, abs=1e-5)
+        patch.setattr(entity_links, "BLOCK", 2)
+        assert entity_links.sum_vectors(graph, rows, graph.episodes) == pytest.approx(expected, abs=1e-5)
 
 
 def test_engram_similarity_uses_eligible_memories_only() -> None:
@@ -137,7 +144,7 @@ def test_engram_similarity_uses_eligible_memories_only() -> None:
     # The cosine 1 of p0, divided by the agreement of Ana's memories: 2 / |v0 + v1| = 2 / sqrt 2, clipped to 1.
     assert similarities[place(graph, "Ana")] == 1
     assert similarities[place(graph, "Mia")] == 0
-    assert entity_vectors.unit_vectors(graph, graph.rows([entity_id("Ana")]), eligible)[0] == pytest.approx(
+    assert entity_links.unit_vectors(graph, graph.rows([entity_id("Ana")]), eligible)[0] == pytest.approx(
         unit_vector(0)
     )
 

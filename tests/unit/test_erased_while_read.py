@@ -13,11 +13,11 @@ import pytest
 
 from ecphora import Memory, reembed
 from ecphora.consolidation import plan
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.model import Episode, Query, Vectors, WriteBatch
-from ecphora.ports import Activation, NodeReader, Prompt, Reply
-from ecphora.stages.weave.insight_aggregate import derived_from_strands, insight_node
+from ecphora.model.graph.graph import Graph
+from ecphora.model.ports import Activation, NodeReader, Prompt, Reply
+from ecphora.model.types import Episode, Query, Vectors, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.strategies.weave.insight_particle import derived_from_strands, insight_node
 from ecphora.testing import FakeClock
 
 PARIS = Episode("Ana lives in Paris.", "home", "Ana", "s", "2026-01-05")

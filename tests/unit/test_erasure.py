@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
-from ecphora.model import Episode
+from ecphora.model.types import Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock, graph_differences
 
 

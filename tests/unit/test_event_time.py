@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ecphora import Episode, Memory
 from ecphora.consolidation.facts.event_time import MIN_DOCUMENT_GAP, Timestamp, Timestamps
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.exchange import exchange_batch
 from ecphora.memory import Memory
-from ecphora.model import Edge, Episode, Filter, Kind, Link, WriteBatch
+from ecphora.model.types import Edge, Episode, Filter, Kind, Link, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.exchange import exchange_batch
 from ecphora.testing import FakeClock, sample_node
 
 TALK = (

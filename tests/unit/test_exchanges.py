@@ -8,15 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, InvalidRecord
+from ecphora.maintenance.reembedding import reembed
 from ecphora.memory import Memory
-from ecphora.model import Episode, Filter, ForgetResult, Include, Kind, Link
-from ecphora.reembedding import reembed
-from ecphora.stages.eisa import chronology, necessity
-from ecphora.stages.eisa.banks import all_episodes
+from ecphora.model.types import Episode, Filter, ForgetResult, Include, Kind, Link
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import importance
 from ecphora.strategies import BUILT_IN
-from ecphora.strategies.eisa import FAITHFUL
+from ecphora.strategies.eisa import necessity
+from ecphora.strategies.eisa.banks import all_episodes
+from ecphora.strategies.eisa.strategy import FAITHFUL
 from ecphora.testing import FakeClock
 from ecphora.testing.llms import ScriptedLLM
 
@@ -203,7 +204,7 @@ def test_chronology_puts_the_exchange_first_and_the_retrieved_behind_it(open_mem
     memory = open_memory(strategy=FREE)
     id_ = record(memory, used=())
     graph = memory.graph()
-    weight = chronology.chronology_weight(graph, all_episodes(graph))
+    weight = importance.chronology_weight(graph, all_episodes(graph))
     rows = np.flatnonzero(weight)
     assert [graph.id(int(row)) for row in rows[np.argsort(weight[rows])]] == ["school", "river", "boat", id_]
     assert weight.max() == 1

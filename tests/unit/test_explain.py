@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecphora.cli.demo
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.explain import MissReason, WhyNot, contribution_differences
-from ecphora.graph import Graph
 from ecphora.memory import Memory
-from ecphora.model import PRIOR, AccessKind, Contribution, Episode, Filter, Query, Why
-from ecphora.ports import Activation
+from ecphora.model.graph.graph import Graph
+from ecphora.model.ports import Activation
+from ecphora.model.types import PRIOR, AccessKind, Contribution, Episode, Filter, Query, Why
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.explain import MissReason, WhyNot, contribution_differences
 from ecphora.testing import FakeClock
 
 TALK = (

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from ecphora.bench.probes.probe import Kind
+from ecphora_bench.probes.probe import Kind
 
 ROOT = Path(__file__).parents[2]
 PROBES = ROOT / "benchmarks" / "probes" / "lists"

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.embedders.packaged import DEFAULT_EMBEDDER
-from ecphora.model import Query, Validity, Vectors
-from ecphora.ports import Embedder, Store, embedder_coverage, similarity_floor
-from ecphora.stages.retrieval.validity import supersessions, validity_of
+from ecphora.model.ports import Embedder, Store, embedder_coverage, similarity_floor
+from ecphora.model.types import Query, Validity, Vectors
+from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER
+from ecphora.retrieval.validity import supersessions, validity_of
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.language.factuality import MAX_CHARS, Factuality, asks_for_facts, factuality, without_quotations
+from ecphora.language.statements.factuality import MAX_CHARS, Factuality, asks_for_facts, factuality, without_quotations
 
 SENTENCES = Path(__file__).parent.parent / "statements"
 KINDS = ("supposed", "advice", "reported", "former")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
-from ecphora.ports import Passage
-from ecphora.readers.fallback import LONGEST_PAUSE, FallbackReader
+from ecphora.model.ports import Passage
+from ecphora.models.rerankers.fallback import LONGEST_PAUSE, FallbackReader
 from ecphora.testing import ConstantReader
 
 QUESTION, TODAY = "Where does Ana live?", date(2026, 5, 3)

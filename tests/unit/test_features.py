@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.language.question import is_current_state_question, is_quantity_question, is_time_question
-from ecphora.model import PRIOR, Edge, Interval, Link, Query, ValidityEnd
-from ecphora.stages.fused import candidate_pool, features, weights
-from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
-from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
-from ecphora.stages.retrieval import dense, temporal
-from ecphora.stages.retrieval.term_similarity import term_zscores
-from ecphora.strategies.fused import SIMILAR_QUESTION, Fused
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import PRIOR, Edge, Interval, Link, Query, ValidityEnd
+from ecphora.retrieval import dense, temporal
+from ecphora.retrieval.dense import term_zscores
+from ecphora.strategies.fused import candidate_pool, features, weights
+from ecphora.strategies.fused.candidate_pool import POOL_SIZE, build_pool
+from ecphora.strategies.fused.ranker import MIN_LOG_ODDS, Ranker
+from ecphora.strategies.fused.strategy import SIMILAR_QUESTION, Fused
 from ecphora.testing.samples import (
     NOON,
     TURNS,

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
-from ecphora.model import Edge, Filter, Kind, Link, WriteBatch
-from ecphora.stages.fused import candidate_pool
-from ecphora.stages.fused.feedback_boost import CO_USE_SEEDS, co_use_boost
-from ecphora.stages.retrieval import filters, top_k
-from ecphora.strategies.fused import CO_USE, SIMILAR_QUESTION, Fused
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Filter, Kind, Link, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import filters, fusion
+from ecphora.strategies.fused import candidate_pool
+from ecphora.strategies.fused.feedback_boost import CO_USE_SEEDS, co_use_boost
+from ecphora.strategies.fused.strategy import CO_USE, SIMILAR_QUESTION, Fused
 from ecphora.testing import NOON, FakeClock, sample_graph, sample_node, sample_query, sample_question_batch
 
 SIZE = 8
@@ -100,7 +100,9 @@ def test_co_use_boost_grows_with_use_and_shrinks_with_unused_answers() -> None:
 
 
 def rank(graph: Graph, strategy: Fused) -> list[int]:
-    found: list[int] = top_k.top_rows(strategy.activate(CUE, graph).scores, filters.eligible(graph, CUE), SIZE).tolist()
+    found: list[int] = fusion.top_rows(
+        strategy.activate(CUE, graph).scores, filters.eligible(graph, CUE), SIZE
+    ).tolist()
     return found
 
 

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.condition_mappings import parse_condition
-from ecphora.conditions import Eq, Gt, Or
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, InvalidTime
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
-from ecphora.model import Episode, Filter, Node
-from ecphora.stages.retrieval import filters
+from ecphora.model.conditions import Eq, Gt, Or, parse_condition
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Episode, Filter, Node
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import filters
 from ecphora.testing import NOON, FakeClock, sample_batch, sample_entity, sample_graph, sample_node, sample_query
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ecphora import Memory
-from ecphora.language.first_person import ask_oneself
-from ecphora.stages.fused.statement_features import query_role_agreement
+from ecphora.language.names.first_person import ask_oneself
+from ecphora.strategies.fused.statement_features import query_role_agreement
 
 
 @pytest.mark.parametrize(

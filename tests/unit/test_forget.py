@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ecphora.documents import check_episode
-from ecphora.forget import content_digest, forget, has_content_tombstone, has_memory_tombstone, is_tombstoned, kept_mask
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Edge, Episode, Kind, Link, Node, NodeId, Tombstone, WriteBatch
+from ecphora.model.graph.forget import (
+    content_digest,
+    forget,
+    has_content_tombstone,
+    has_memory_tombstone,
+    is_tombstoned,
+    kept_mask,
+)
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Episode, Kind, Link, Node, NodeId, Tombstone, WriteBatch
+from ecphora.remember.documents import check_episode
 from ecphora.testing import NOON
 from ecphora.testing.samples import sample_entity, sample_node
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ecphora import documents
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.forget import content_digest
-from ecphora.interchange import jsonl
 from ecphora.language import chunking
+from ecphora.maintenance.interchange import jsonl
 from ecphora.memory import Memory
-from ecphora.model import Edge, Episode, Kind, Link, Node, Tombstone, ValidityEnd, WriteBatch
+from ecphora.model.graph.forget import content_digest
+from ecphora.model.types import Edge, Episode, Kind, Link, Node, Tombstone, ValidityEnd, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember import documents
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, sample_node
 

@@ -14,16 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import AsyncMemory
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, StoreClosed
-from ecphora.function_tools import ToolSet
-from ecphora.language.token_count import estimate_tokens
+from ecphora.language.scripts import estimate_tokens
 from ecphora.memory import Memory
-from ecphora.memory_tools import TOOLS
-from ecphora.model import Episode, Validity
+from ecphora.model.types import Episode, Validity
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
-from ecphora.tool_definitions import MAX_ITEMS, FunctionTool
-from ecphora.tool_replies import QuotedMemory, quote
+from ecphora.tools.function_tools import ToolSet
+from ecphora.tools.memory_tools import TOOLS
+from ecphora.tools.tool_definitions import MAX_ITEMS, FunctionTool
+from ecphora.tools.tool_replies import QuotedMemory, quote
 
 LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(300))
 NAMES = ["remember", "recall", "update", "forget", "find"]

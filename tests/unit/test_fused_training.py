@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.learn.fused_training import (
+from ecphora.maintenance.learn.fused_training import (
     NEGATIVE_FEATURES,
     ROWS_PER_QUESTION,
     UNSIGNED_FEATURES,
@@ -16,14 +16,14 @@ from ecphora.learn.fused_training import (
     train_answerability,
     train_ranker,
 )
-from ecphora.model import PRIOR
-from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, answerability_features
-from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre
-from ecphora.stages.fused.features import feature_names_by_group
-from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
-from ecphora.stages.fused.reading import READING_FEATURES
-from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.stages.retrieval.term_coverage import TermCoverage
+from ecphora.model.types import PRIOR
+from ecphora.retrieval.bm25 import TermCoverage
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES, answerability_features
+from ecphora.strategies.fused.feature_matrix import FeatureMatrix, Genre
+from ecphora.strategies.fused.features import feature_names_by_group
+from ecphora.strategies.fused.ranker import MIN_LOG_ODDS, Ranker
+from ecphora.strategies.fused.reading import READING_FEATURES
 
 # ---- ranker and answerability
 

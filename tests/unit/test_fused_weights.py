@@ -6,21 +6,16 @@ from dataclasses import replace
 import pytest
 
 from ecphora.errors import InvalidRecord
-from ecphora.learn import fused_weights as written
-from ecphora.learn.fused_training import (
-    NEGATIVE_FEATURES,
-    UNSIGNED_FEATURES,
-    UNTRAINED,
-    FusedModel,
-)
-from ecphora.stages.fused import weights
-from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.features import feature_names_by_group
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.fused.reading import READING_FEATURES, READING_NOT_ENGLISH
-from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.strategies.fused import Fused
+from ecphora.maintenance.learn import fused_weights as written
+from ecphora.maintenance.learn.fused_training import NEGATIVE_FEATURES, UNSIGNED_FEATURES, UNTRAINED, FusedModel
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.strategies.fused import weights
+from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.features import feature_names_by_group
+from ecphora.strategies.fused.ranker import Ranker
+from ecphora.strategies.fused.reading import READING_FEATURES, READING_NOT_ENGLISH
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import sample_graph, sample_query
 
 MODEL = FusedModel(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecphora.stages.retrieval import fusion
+from ecphora.retrieval import fusion
 
 
 def test_reciprocal_rank_equals_values_computed_by_hand() -> None:

@@ -4,19 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
-from ecphora.model import Edge, Link
-from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import (
-    LONG_TURN_WORDS,
-    Genre,
-    build_feature_matrix,
-    dialogue_share,
-    genres,
-)
-from ecphora.stages.retrieval.word_counts import word_counts
+from ecphora.language.names.normalization import entity_id
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Link
+from ecphora.retrieval.bm25 import word_counts
+from ecphora.strategies.fused.candidate_pool import build_pool
+from ecphora.strategies.fused.feature_matrix import LONG_TURN_WORDS, Genre, build_feature_matrix, dialogue_share, genres
 from ecphora.testing.samples import sample_batch, sample_entity, sample_node, sample_query
 
 

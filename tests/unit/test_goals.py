@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora import AsyncMemory, Filter, InvalidInput, Memory, Recollection
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.invisible_chars import strip_invisible
-from ecphora.model import Goal, Vectors
-from ecphora.ranking import Comparison, Ranking
-from ecphora.recall_events import CandidatesFound, HitsRanked, RecallEnd
-from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
-from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.goal_fit import SMALLEST_SPREAD, goal_doubt, goal_fit
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.retrieval import dense
-from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.model.text_format import strip_invisible
+from ecphora.model.types import Goal, Vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.ranking import Comparison, Ranking
+from ecphora.recall.recollection import CandidatesFound, HitsRanked, RecallEnd
+from ecphora.retrieval import dense
+from ecphora.retrieval.fusion import LinearModel
 from ecphora.strategies import BUILT_IN
-from ecphora.strategies.fused import Fused
+from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
+from ecphora.strategies.fused.boosts import SMALLEST_SPREAD, goal_doubt, goal_fit
+from ecphora.strategies.fused.candidate_pool import build_pool
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.ranker import Ranker
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import ConstantReader, FakeClock, ScriptedLLM
 
 QUESTION = "What should I keep in mind?"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Access, AccessKind, Edge, Kind, Link, Mark, Node, WriteBatch
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Access, AccessKind, Edge, Kind, Link, Mark, Node, WriteBatch
 from ecphora.testing import (
     NOON,
     graph_differences,

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from ecphora import Memory, graph_snapshot
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_cache import GraphCache
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Tombstone, WriteBatch
-from ecphora.ports import StoredSnapshot, StoredVectors
+from ecphora import Memory
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import StoredSnapshot, StoredVectors
+from ecphora.model.types import Tombstone, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember import graph_cache
+from ecphora.remember.graph_cache import GraphCache
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import graph_differences, sample_batch, sample_node
 
@@ -27,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def small_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs of two nodes are large enough for a snapshot."""
-    monkeypatch.setattr(graph_snapshot, "MIN_ROWS", 2)
+    monkeypatch.setattr(graph_cache, "MIN_ROWS", 2)
 
 
 def open_memory(path: Path) -> Memory:
@@ -44,9 +45,9 @@ def stored_snapshot(path: Path) -> StoredSnapshot | None:
 
 def test_snapshot_is_due_when_a_twentieth_of_a_large_graph_is_not_in_it() -> None:
     graph = apply_batch(Graph(), sample_batch(*(sample_node(f"n{number}", seq=number) for number in range(1, 1001))))
-    assert [graph_snapshot.is_due(graph, saved) for saved in (0, 949, 950, 1000)] == [True, True, False, False]
+    assert [graph_cache.is_due(graph, saved) for saved in (0, 949, 950, 1000)] == [True, True, False, False]
     smaller = apply_batch(graph, WriteBatch(tombstones=(Tombstone("n1", b""),), revision=2))
-    assert not graph_snapshot.is_due(smaller, 0)
+    assert not graph_cache.is_due(smaller, 0)
 
 
 @pytest.mark.usefixtures("small_snapshots")
@@ -138,17 +139,17 @@ def test_snapshot_with_a_fault_or_of_another_format_makes_no_graph(path: Path, m
         memory.remember(["Ana lives in Porto.", "Ben rows a boat."])
     stored = stored_snapshot(path)
     assert stored is not None
-    assert graph_snapshot.to_graph(stored) is not None
+    assert graph_cache.to_graph(stored) is not None
     for value in (damage(stored.value), b"", b"x" * 3):
-        assert graph_snapshot.to_graph(replace(stored, value=value)) is None
+        assert graph_cache.to_graph(replace(stored, value=value)) is None
     without = StoredVectors(stored.vectors.seqs[:1], stored.vectors.values.select(slice(0, 1)))
-    assert graph_snapshot.to_graph(replace(stored, vectors=without)) is None
+    assert graph_cache.to_graph(replace(stored, vectors=without)) is None
     with closing(SQLiteStore(path)) as store:
         store.write_graph_snapshot(SCOPE, stored.revision, damage(stored.value))
     with open_memory(path) as memory:
         assert len(memory) == 2
-    monkeypatch.setattr(graph_snapshot, "FORMAT", 2)
-    assert graph_snapshot.to_graph(stored) is None
+    monkeypatch.setattr(graph_cache, "FORMAT", 2)
+    assert graph_cache.to_graph(stored) is None
 
 
 @pytest.mark.usefixtures("small_snapshots")

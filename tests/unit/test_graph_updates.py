@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Access, AccessKind, Edge, Link, Node, Tombstone, ValidityEnd, WriteBatch
-from ecphora.stages.retrieval import dense
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Access, AccessKind, Edge, Link, Node, Tombstone, ValidityEnd, WriteBatch
+from ecphora.retrieval import dense
 from ecphora.testing import (
     NOON,
     graph_differences,
@@ -50,7 +50,7 @@ def test_grown_graph_takes_over_the_cosines_of_its_parent(monkeypatch: pytest.Mo
     cosines = graph.english_previous_cosine
     batch = replace(sample_batch(sample_node("c", session="s", minutes=1, seq=3)), revision=2)
     with monkeypatch.context() as patch:
-        patch.setattr("ecphora.derived_columns.np.vecdot", lambda rows, _others: np.full(len(rows), 0.5))
+        patch.setattr("ecphora.model.graph.derived_columns.np.vecdot", lambda rows, _others: np.full(len(rows), 0.5))
         grown = apply_batch(graph, batch).english_previous_cosine
     assert (grown[:2].tolist(), grown[2]) == (cosines.tolist(), 0.5)
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import grouping
+from ecphora.model.graph import grouping
 
 keys = st.lists(st.integers(0, 5), max_size=20)
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.model import Vectors
+from ecphora.model.types import Vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
 
 SIMILAR = ["A man is eating food.", "A man is eating a piece of bread."]
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ecphora.cli import mcp as command
 from ecphora.cli.main import main
 from ecphora.errors import InvalidInput, StoreReadOnly, UnknownName
-from ecphora.server.host_config import HOSTS, Host, ServerCommand, find_host, install, server_command
+from ecphora.remote.mcp.host_config import HOSTS, Host, ServerCommand, find_host, install, server_command
 
 SERVER = ServerCommand("/opt/ecphora", ("mcp", "--db", '/home/ana/"my" \\ 記憶.db'))
 JSON_HOSTS = [name for name, host in HOSTS.items() if not host.is_toml]

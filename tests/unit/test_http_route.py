@@ -7,13 +7,13 @@ from datetime import date
 
 import pytest
 
-from ecphora import http_answer
-from ecphora.embedders.openai_embeddings import OpenAIEmbedder
 from ecphora.errors import EcphoraError, EmbedderUnavailable, LLMUnavailable, ReaderUnavailable
-from ecphora.http_route import find_route
-from ecphora.llms.openai_chat import OpenAILLM
-from ecphora.ports import Passage, Prompt
-from ecphora.readers.rerank_endpoint import RerankReader
+from ecphora.model.ports import Passage, Prompt
+from ecphora.models import http_client
+from ecphora.models.embedders.openai_embeddings import OpenAIEmbedder
+from ecphora.models.http_client import find_route
+from ecphora.models.llms.openai_chat import OpenAILLM
+from ecphora.models.rerankers.rerank_endpoint import RerankReader
 from ecphora.testing import FakeRerankServer
 from ecphora.testing.servers import FakeServer
 
@@ -115,7 +115,7 @@ def test_proxy_that_does_not_run_is_named(
 @pytest.mark.medium
 @pytest.mark.parametrize("status", [200, 500])
 def test_answer_without_end_of_an_endpoint_is_not_read_to_the_end(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_answer, "MAX_ANSWER_BYTES", 1 << 20)
+    monkeypatch.setattr(http_client, "MAX_ANSWER_BYTES", 1 << 20)
     with FakeServer("/v1/embeddings", (status, {}, "1" * (2 << 20))) as server:
         model = OpenAIEmbedder("m", base_url=f"{server.address}/v1", retries=0)
         with pytest.raises(EmbedderUnavailable, match="answers with more than 1 MiB"):

@@ -8,9 +8,9 @@ import apsw
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.encode import analyze
-from ecphora.language.identifier_terms import index_hashes
+from ecphora.language.identifiers.terms import index_hashes
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember.encode import analyze
 from ecphora.stores import schema
 from ecphora.stores.repair import RepairStore
 

@@ -2,7 +2,7 @@
 
 from hashlib import blake2b
 
-from ecphora import ids
+from ecphora.model import ids
 
 
 def test_content_id_is_a_digest_of_all_parts_with_a_prefix() -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from ecphora import Episode, HashingEmbedder, Memory
 from ecphora.errors import InvalidRecord
-from ecphora.ids import ENTITY_PREFIX
-from ecphora.interchange import jsonl
-from ecphora.model import Link
+from ecphora.maintenance.interchange import jsonl
+from ecphora.model.ids import ENTITY_PREFIX
+from ecphora.model.types import Link
 from ecphora.testing import FakeClock
 
 WHEN = "2026-05-03T00:00:00+00:00"

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.inclusions import Inclusions, find_inclusions
-from ecphora.language.token_count import estimate_tokens
+from ecphora.language.scripts import estimate_tokens
 from ecphora.memory import MATCH_ALL, Memory
-from ecphora.model import Edge, Episode, Filter, Hit, Include, Kind, Link, Metadata, Node, Why, WriteBatch
-from ecphora.ports import Activation
-from ecphora.recollection import render_context
-from ecphora.stages.retrieval import filters
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation
+from ecphora.model.types import Edge, Episode, Filter, Hit, Include, Kind, Link, Metadata, Node, Why, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.inclusions import Inclusions, find_inclusions
+from ecphora.recall.recollection import render_context
+from ecphora.retrieval import filters
 from ecphora.strategies import BUILT_IN
 from ecphora.testing import FakeClock, ScriptedLLM
 from ecphora.testing.samples import NOON, sample_entity, sample_node, sample_query, sample_vector

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from ecphora.consolidation import insights
 from ecphora.consolidation.insights import InsightBatch, InsightConfig
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Edge, Kind, Link, Node, NodeId, Tombstone, Vector, Vectors, WriteBatch
-from ecphora.ports import NodeReader
-from ecphora.stages.retrieval import insight_index
-from ecphora.stages.weave.generative_summary import InsightWriter
-from ecphora.stages.weave.insight_aggregate import insight_id
-from ecphora.strategies.fused import Fused
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import NodeReader
+from ecphora.model.types import Edge, Kind, Link, Node, NodeId, Tombstone, Vector, Vectors, WriteBatch
+from ecphora.retrieval import insight_index
+from ecphora.strategies.fused.strategy import Fused
+from ecphora.strategies.weave.generative_summary import InsightWriter
+from ecphora.strategies.weave.insight_particle import insight_id
 from ecphora.testing.samples import NOON, sample_batch, sample_entity, sample_node, sample_query
 
 NOW = NOON + timedelta(days=9)

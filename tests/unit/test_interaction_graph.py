@@ -11,8 +11,8 @@ import onnx
 import pytest
 from numpy.typing import NDArray
 
-from ecphora.embedders.e5.interaction_head import InteractionHead, TokenStates
-from ecphora.readers.late_interaction import HEAD_FILE
+from ecphora.models.embedders.e5.interaction_head import InteractionHead, TokenStates
+from ecphora.models.rerankers.late_interaction import HEAD_FILE
 
 sys.path.append(str(Path(__file__).parents[2] / "scripts"))
 
@@ -212,7 +212,7 @@ def test_passage_of_context_alone_has_a_score() -> None:
 
 
 def test_packaged_head_is_the_graph_of_its_own_weights() -> None:
-    content = files("ecphora").joinpath("weights").joinpath(HEAD_FILE).read_bytes()
+    content = files("ecphora.models").joinpath("weights").joinpath(HEAD_FILE).read_bytes()
     names = shapes().keys()
     weights = {
         one.name: onnx.numpy_helper.to_array(one)

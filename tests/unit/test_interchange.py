@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidRecord, WrongVector
-from ecphora.interchange import jsonl
+from ecphora.maintenance.interchange import jsonl
 from ecphora.memory import Memory
-from ecphora.model import Edge, Episode, Kind, Link, Tombstone, ValidityEnd, WriteBatch
+from ecphora.model.types import Edge, Episode, Kind, Link, Tombstone, ValidityEnd, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import sample_batch, sample_entity, sample_node, sample_vector
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich._emoji_codes import EMOJI
 
-from ecphora.invisible_chars import escape_invisible, single_line, strip_invisible
+from ecphora.model.text_format import escape_invisible, single_line, strip_invisible
 
 
 def tags(letters: str) -> str:

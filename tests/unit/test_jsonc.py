@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.server.jsonc import merge, parse
+from ecphora.remote.mcp.jsonc import merge, parse
 
 ENTRY = {"command": "/opt/ecphora", "args": ["mcp", "--db", 'a "b" // 記憶 /* */.db']}
 CHANGES = {"servers": {"ecphora": ENTRY}}

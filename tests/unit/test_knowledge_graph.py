@@ -10,23 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, InvalidRecord
-from ecphora.interchange.json_lines import MAX_NAMED
+from ecphora.maintenance.interchange.json_lines import MAX_NAMED
 from ecphora.memory import Memory
-from ecphora.server.graph_lines import GraphImport, GraphLines, import_lines, read_lines, write_lines
-from ecphora.server.knowledge_graph import (
-    Entity,
-    GraphView,
-    KnowledgeGraph,
-    Relation,
-    merge_entities,
-)
-from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.strategies.fused import Fused
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remote.mcp.graph_lines import GraphImport, GraphLines, import_lines, read_lines, write_lines
+from ecphora.remote.mcp.knowledge_graph import Entity, GraphView, KnowledgeGraph, Relation, merge_entities
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.ranker import Ranker
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import FakeClock
 
 ANA = Entity("Ana", "person", ("likes rain", "speaks Portuguese"))

@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from ecphora.language.frequent_words import ENGLISH_WORDS, OTHER_WORDS
-from ecphora.language.language_identification import MAX_CHARS, is_english
+from ecphora.language.language_identification import ENGLISH_WORDS, MAX_CHARS, OTHER_WORDS, is_english
 
 ENGLISH = """
 Where are my keys?

@@ -9,23 +9,23 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.embedders.e5 import e5_network, interaction_head
-from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.e5.interaction_head import (
+from ecphora.errors import ReaderUnavailable
+from ecphora.model.ports import Passage, PassageCodes
+from ecphora.models.embedders.e5 import e5_network, interaction_head
+from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.e5.interaction_head import (
     CONTEXT_END,
     MAX_CONTEXT_TOKENS,
     MAX_TEXT_TOKENS,
     TokenStates,
     best_part,
 )
-from ecphora.embedders.e5.token_codes import CODE_SIZE, TokenCodec, decode
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.errors import ReaderUnavailable
-from ecphora.ports import Passage, PassageCodes
-from ecphora.readers import e5_cross_encoder, late_interaction
-from ecphora.readers.e5_cross_encoder import MAX_TEXT_TOKENS as MAX_TEXT_TOKENS_READ_AGAIN
-from ecphora.readers.e5_cross_encoder import E5CrossEncoder
-from ecphora.readers.late_interaction import MAX_READ_TOKENS, SUM_SHARE, LateInteractionReader
+from ecphora.models.embedders.e5.token_codes import CODE_SIZE, TokenCodec, decode
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.models.rerankers import e5_cross_encoder, late_interaction
+from ecphora.models.rerankers.e5_cross_encoder import MAX_TEXT_TOKENS as MAX_TEXT_TOKENS_READ_AGAIN
+from ecphora.models.rerankers.e5_cross_encoder import E5CrossEncoder
+from ecphora.models.rerankers.late_interaction import MAX_READ_TOKENS, SUM_SHARE, LateInteractionReader
 
 DAY = date(2026, 5, 3)
 

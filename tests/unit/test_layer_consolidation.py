@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
-from ecphora.model import Access, AccessKind, Edge, Link, WriteBatch
-from ecphora.stages.synapse.dormancy import dormant_mask
-from ecphora.stages.synapse.layer_consolidation import Layer, LayerConfig, consolidated_layer
-from ecphora.strategies.synapse import Synapse
+from ecphora.language.names.normalization import entity_id
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Access, AccessKind, Edge, Link, WriteBatch
+from ecphora.strategies.synapse.dormancy import dormant_mask
+from ecphora.strategies.synapse.layer_consolidation import Layer, LayerConfig, consolidated_layer
+from ecphora.strategies.synapse.strategy import Synapse
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node
 
 Edges = Mapping[tuple[str, str], float]

@@ -5,8 +5,8 @@ from math import log
 import numpy as np
 import pytest
 
-from ecphora.graph import DAY
-from ecphora.stages.synapse.layer_edges import EdgeList, prune, temporal_weight
+from ecphora.model.graph.graph import DAY
+from ecphora.strategies.synapse.layer_edges import EdgeList, prune, temporal_weight
 
 
 def test_temporal_weight_halves_in_69_days() -> None:

@@ -8,29 +8,29 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ecphora.bench import embedding_cache
-from ecphora.bench.ablation import charts
-from ecphora.bench.commands import bench
-from ecphora.bench.datasets import Case, Question
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.learning import training_examples
-from ecphora.bench.learning.learn_command import learn
-from ecphora.bench.learning.training_examples import (
+from ecphora.errors import InvalidInput
+from ecphora.maintenance.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train
+from ecphora.memory import Memory
+from ecphora.model.types import Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.strategies.fused import weights
+from ecphora.strategies.fused.reading import READING_FEATURES
+from ecphora.strategies.fused.strategy import Fused
+from ecphora_bench import embedding_cache
+from ecphora_bench.ablation import charts
+from ecphora_bench.commands import bench
+from ecphora_bench.datasets import Case, Question
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.learning import training_examples
+from ecphora_bench.learning.learn_command import learn
+from ecphora_bench.learning.training_examples import (
     assign_folds,
     cross_validate,
     rank_examples,
     score_results,
     space_parts,
 )
-from ecphora.bench.recall.run_records import Figure, Metric
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.errors import InvalidInput
-from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train
-from ecphora.memory import Memory
-from ecphora.model import Episode
-from ecphora.stages.fused import weights
-from ecphora.stages.fused.reading import READING_FEATURES
-from ecphora.strategies.fused import Fused
+from ecphora_bench.recall.run_records import Figure, Metric
 
 pytestmark = pytest.mark.slow
 

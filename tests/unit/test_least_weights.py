@@ -7,11 +7,11 @@ from types import ModuleType
 
 import pytest
 
-from ecphora.embedders.packaged import DEFAULT_EMBEDDER
-from ecphora.learn.fused_training import UNTRAINED, FusedModel
-from ecphora.stages.fused import weights
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.ranker import Ranker
+from ecphora.maintenance.learn.fused_training import UNTRAINED, FusedModel
+from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER
+from ecphora.strategies.fused import weights
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.ranker import Ranker
 
 pytestmark = pytest.mark.medium  # imports a script
 

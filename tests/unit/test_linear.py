@@ -17,11 +17,11 @@ import pytest
 from ecphora import language
 from ecphora.errors import InvalidTime
 from ecphora.language.european_languages import European
-from ecphora.language.name_usage import is_vocative, masked_excerpt
-from ecphora.language.statements import statements
+from ecphora.language.names.name_usage import is_vocative, masked_excerpt
+from ecphora.language.statements.statements import statements
+from ecphora.language.statements.validity_phrases import validity_interval
+from ecphora.language.statements.values import values
 from ecphora.language.terms import extract_terms
-from ecphora.language.validity_phrases import validity_interval
-from ecphora.language.values import values
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
 LONG, SECONDS = 100_000, 5
@@ -45,10 +45,11 @@ TESTED_PATTERNS = ("\n", " ", "1,", "[", "“", "\u0301\u0316", "and ", "from ",
 
 def readers() -> Iterator[tuple[str, Callable[[str], object]]]:
     """Every public function of the language that reads a text, as a function of the text."""
-    for module in pkgutil.iter_modules(language.__path__):
-        if module.name in {"date_semantics", "calendar_arithmetic"}:
+    for module in pkgutil.walk_packages(language.__path__, "ecphora.language."):
+        short_name = module.name.removeprefix("ecphora.language.")
+        if short_name in {"dates.semantics", "dates.calendar_arithmetic"}:
             continue  # they read matches and names of units
-        language_module = import_module(f"ecphora.language.{module.name}")
+        language_module = import_module(module.name)
         for name, function in vars(language_module).items():
             if isfunction(function) and function.__module__ == language_module.__name__ and not name.startswith("_"):
                 texts = [key for key, kind in get_annotations(function).items() if kind is str and key != "return"]
@@ -59,7 +60,7 @@ def readers() -> Iterator[tuple[str, Callable[[str], object]]]:
                     and texts[0] == first.name
                     and first.kind is not Parameter.VAR_POSITIONAL
                 ):
-                    yield f"{module.name}.{name}", partial(_read, function, texts)
+                    yield f"{short_name}.{name}", partial(_read, function, texts)
     yield "timeparse.parse_time", _moment
 
 
@@ -80,7 +81,7 @@ def _read(function: Callable[..., object], texts: list[str], text: str) -> None:
 
 def _moment(text: str) -> None:
     with suppress(InvalidTime):
-        import_module("ecphora.timeparse").parse_time(text)
+        import_module("ecphora.model.times").parse_time(text)
 
 
 def seconds(reader: Callable[[str], object], text: str) -> float:
@@ -112,21 +113,21 @@ def test_reading_time_is_linear_in_text_length(name: str) -> None:
     ("reader", "pattern", "size"),
     [
         (is_vocative, "\n", LONG),
-        (READERS["name_usage.has_speaker_label"], "\n", LONG),
+        (READERS["names.name_usage.has_speaker_label"], "\n", LONG),
         (values, "1,", 20_000),
         (values, "in 2020 ", 20_000),
         (extract_terms, "\u0301\u0316", LONG),
-        (READERS["name_normalization.normalize_name"], "ﾞ\u0316", LONG),
-        (READERS["statements.statements"], "\n", LONG),
-        (READERS["statements.statements"], "[", LONG),
-        (READERS["statements.statements"], "“", LONG),
-        (READERS["statements.statements"], "a" + 200 * " ", LONG),
-        (READERS["validity_phrases.validity_interval"], "from ", LONG),
-        (READERS["kin_mentions.kin_mentions"], "my sister ", 40_000),
-        (READERS["relation_mentions.relation_mentions"], "my sister ", 40_000),
-        (READERS["relation_mentions.relation_mentions"], "as my sister ", 40_000),
-        (READERS["relation_mentions.relation_mentions"], "syster is Ana, ", 40_000),
-        (READERS["relation_mentions_cjk.cjk_mentions"], "sister 妹の", 40_000),
+        (READERS["names.normalization.normalize_name"], "ﾞ\u0316", LONG),
+        (READERS["statements.statements.statements"], "\n", LONG),
+        (READERS["statements.statements.statements"], "[", LONG),
+        (READERS["statements.statements.statements"], "“", LONG),
+        (READERS["statements.statements.statements"], "a" + 200 * " ", LONG),
+        (READERS["statements.validity_phrases.validity_interval"], "from ", LONG),
+        (READERS["names.kin_mentions.kin_mentions"], "my sister ", 40_000),
+        (READERS["names.relation_mentions.relation_mentions"], "my sister ", 40_000),
+        (READERS["names.relation_mentions.relation_mentions"], "as my sister ", 40_000),
+        (READERS["names.relation_mentions.relation_mentions"], "syster is Ana, ", 40_000),
+        (READERS["names.relation_mentions_cjk.cjk_mentions"], "sister 妹の", 40_000),
     ],
 )
 def test_known_slow_patterns_take_linear_time(reader: Callable[[str], object], pattern: str, size: int) -> None:
@@ -135,7 +136,7 @@ def test_known_slow_patterns_take_linear_time(reader: Callable[[str], object], p
 
 @pytest.mark.medium
 def test_many_words_before_an_alias_phrase_take_linear_time() -> None:
-    assert seconds(READERS["alias_phrases.alias_pairs"], "all " * 20_000 + "call her") < 1
+    assert seconds(READERS["names.alias_phrases.alias_pairs"], "all " * 20_000 + "call her") < 1
 
 
 def test_repeated_characters_give_the_same_results() -> None:

@@ -6,9 +6,9 @@ from threading import Barrier, Lock
 import pytest
 
 from ecphora.errors import InvalidInput, LLMUnavailable, UnreadableReply
-from ecphora.llm_client import LLMClient
-from ecphora.llm_usage import LLMUsage
-from ecphora.ports import Prompt, Reply
+from ecphora.model.ports import Prompt, Reply
+from ecphora.model.types import LLMUsage
+from ecphora.models.llm_client import LLMClient
 from ecphora.testing import ScriptedLLM
 
 QUESTION = Prompt("Count.", "Next?")

@@ -20,14 +20,13 @@ from ecphora import (
     RelationType,
     UnreadableReply,
 )
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.extractors.llm_extractor import MAX_MENTIONS, MAX_TEXT_CHARS, check_extraction, merge_extractions
-from ecphora.extractors.rule_extractor import RuleExtractor
-from ecphora.llm_usage import LLMUsage
-from ecphora.model import Kind
-from ecphora.ports import MeteredExtractor, Prompt
-from ecphora.prompts import replies
+from ecphora.model.ports import MeteredExtractor, Prompt
+from ecphora.model.types import Kind, LLMUsage
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.models.llm_extractor import MAX_MENTIONS, MAX_TEXT_CHARS, check_extraction, merge_extractions
+from ecphora.models.prompts import replies
+from ecphora.models.rule_extractor import RuleExtractor
 from ecphora.testing import FakeClock, ScriptedLLM
 
 MOVE = "Ana moved to Porto for the balcony."
@@ -180,7 +179,7 @@ def test_damaged_cache_is_read_anew() -> None:
 
 
 def test_own_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ecphora.extractors.llm_extractor.MAX_CACHED_TEXTS", 2)
+    monkeypatch.setattr("ecphora.models.llm_extractor.MAX_CACHED_TEXTS", 2)
     llm = ScriptedLLM(first_words)
     extractor = LLMExtractor(llm, batch_size=1)
     for text in ("one", "two", "three", "three", "one"):

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from ecphora import LLMClient, LLMOracle, Memory, OracleReport
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Node, Tombstone, Vectors, WriteBatch
-from ecphora.ports import Summarizer
-from ecphora.stages.weave.extractive_summary import ExtractiveSummarizer
-from ecphora.strategies.weave import Weave
-from ecphora.summarizers.llm_oracle import PAUSE_SECONDS
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Summarizer
+from ecphora.model.types import Node, Tombstone, Vectors, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.strategies.weave.extractive_summary import ExtractiveSummarizer
+from ecphora.strategies.weave.llm_oracle import PAUSE_SECONDS
+from ecphora.strategies.weave.strategy import Weave
 from ecphora.testing import NOON, FakeClock, ScriptedLLM, sample_node
 
 EMBEDDER = HashingEmbedder(256)

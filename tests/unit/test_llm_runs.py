@@ -3,10 +3,9 @@
 import pytest
 
 from ecphora.errors import InvalidInput, UnreadableReply
-from ecphora.language.token_count import estimate_tokens
-from ecphora.llm_client import LLMClient
-from ecphora.llm_runs import MAX_FAILURES, LLMBudget, LLMRun, PromptRecorder, Request, estimate_cost
-from ecphora.ports import Prompt
+from ecphora.language.scripts import estimate_tokens
+from ecphora.model.ports import Prompt
+from ecphora.models.llm_client import MAX_FAILURES, LLMBudget, LLMClient, LLMRun, PromptRecorder, Request, estimate_cost
 from ecphora.testing import ScriptedLLM
 
 PROMPT = Prompt("Count.", "Next? " * 20, max_tokens=10)

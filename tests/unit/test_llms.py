@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ecphora.errors import InvalidInput, LLMUnavailable, UnknownName
-from ecphora.language.token_count import estimate_tokens
-from ecphora.llms.llamacpp import LlamaCppLLM
-from ecphora.llms.openai_chat import OpenAILLM
-from ecphora.ports import LLM, Prompt, Reply
+from ecphora.language.scripts import estimate_tokens
+from ecphora.model.ports import LLM, Prompt, Reply
+from ecphora.models.llms.llamacpp import LlamaCppLLM
+from ecphora.models.llms.openai_chat import OpenAILLM
 from ecphora.settings import Settings, load
 from ecphora.testing import FakeChatServer, ScriptedLLM
 from ecphora.testing.llms import chat_completion

@@ -9,9 +9,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import FULL_LOG, Access, AccessKind, Mark, NodeId, WriteBatch
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import FULL_LOG, Access, AccessKind, Mark, NodeId, WriteBatch
 from ecphora.stores import schema
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import NOON, graph_differences, sample_batch, sample_node

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ecphora.cli import render
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreDamaged
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
-from ecphora.model import (
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import FullLogStrategy
+from ecphora.model.types import (
     ACCESS_KINDS,
     FULL_LOG,
     Access,
@@ -33,13 +33,13 @@ from ecphora.model import (
     Tombstone,
     WriteBatch,
 )
-from ecphora.ports import FullLogStrategy
-from ecphora.stages.eisa.chronology import last_access
-from ecphora.stages.fused.decay import archived_mask, pinned_mask
-from ecphora.stages.retrieval import importance
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import importance
+from ecphora.retrieval.importance import last_access
 from ecphora.stores.batch_writer import KEEP_LAST
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies import BUILT_IN, FAITHFUL
+from ecphora.strategies.fused.decay import archived_mask, pinned_mask
 from ecphora.testing import NOON, FakeClock, graph_differences, sample_batch, sample_graph, sample_node, sample_query
 
 SMALL = partial(SQLiteStore, keep_last=3, min_log_growth=10)

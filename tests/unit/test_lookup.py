@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.lookup import Cursor, Order, find_page, memory_rows
 from ecphora.memory import Memory
-from ecphora.model import Episode, Filter, Node, Rows, Tombstone, WriteBatch
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Episode, Filter, Node, Rows, Tombstone, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.lookup import Cursor, Order, find_page, memory_rows
 from ecphora.testing import NOON, FakeClock, sample_batch, sample_entity, sample_node, sample_query
 
 LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))

@@ -22,18 +22,18 @@ from hypothesis import strategies as st
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
-from ecphora.memory_tools import TOOLS
-from ecphora.model import Episode
-from ecphora.server.access_control import AccessPolicy
-from ecphora.server.app import ServerOptions
-from ecphora.server.knowledge_graph import Entity, KnowledgeGraph
-from ecphora.server.mcp_http import make_mcp_app
-from ecphora.server.mcp_server import ProfileName
-from ecphora.server.reference_profile import TOOLS as GRAPH_TOOLS
-from ecphora.server.tokens import Tokens
+from ecphora.model.types import Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remote.mcp.http import make_mcp_app
+from ecphora.remote.mcp.knowledge_graph import Entity, KnowledgeGraph
+from ecphora.remote.mcp.reference_profile import TOOLS as GRAPH_TOOLS
+from ecphora.remote.mcp.server import ProfileName
+from ecphora.remote.server.access_control import AccessPolicy
+from ecphora.remote.server.app import ServerOptions
+from ecphora.remote.server.tokens import Tokens
 from ecphora.settings import Settings
+from ecphora.tools.memory_tools import TOOLS
 
 pytestmark = pytest.mark.medium
 
@@ -215,7 +215,7 @@ def test_health_needs_no_token(server: Running) -> None:
 
 
 def test_memories_that_nobody_uses_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ecphora.server.open_scopes.IDLE_CHECK_SECONDS", 0.0)
+    monkeypatch.setattr("ecphora.remote.server.open_scopes.IDLE_CHECK_SECONDS", 0.0)
     closed = threading.Event()
     close = Memory.close
 

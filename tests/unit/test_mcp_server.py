@@ -13,17 +13,17 @@ from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import CallToolResult, ResourceUpdatedNotification, TextContent, TextResourceContents
 
 from ecphora import __version__
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreFull
 from ecphora.memory import Memory
-from ecphora.memory_tools import TOOLS
-from ecphora.model import AccessKind, Episode
-from ecphora.server.mcp_server import ProfileName, serve_profile
-from ecphora.server.memory_profile import MemoryProfile
-from ecphora.server.reference_profile import TOOLS as GRAPH_TOOLS
-from ecphora.server.reference_profile import ReferenceProfile
-from ecphora.server.tokens import Right
+from ecphora.model.types import AccessKind, Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remote.mcp.memory_profile import MemoryProfile
+from ecphora.remote.mcp.reference_profile import TOOLS as GRAPH_TOOLS
+from ecphora.remote.mcp.reference_profile import ReferenceProfile
+from ecphora.remote.mcp.server import ProfileName, serve_profile
+from ecphora.remote.server.tokens import Right
 from ecphora.testing import FakeClock
+from ecphora.tools.memory_tools import TOOLS
 
 MODES = ("legacy", "auto")
 """How a client connects: with the handshake of earlier versions of the protocol, or as the newest one."""

@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
-import ecphora.server.mcp_server
+import ecphora.remote.mcp.server
 from ecphora.cli.main import main
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
+from ecphora.models.embedders.hashing import HashingEmbedder
 
 MODES = ("legacy", "auto")
 """How a client connects: with the handshake of earlier versions of the protocol, or as the newest one."""
@@ -85,8 +85,8 @@ def test_stdout_holds_nothing_but_the_protocol(tmp_path: Path) -> None:
 def test_missing_package_is_one_error_that_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "ecphora.server.mcp_server")
-    monkeypatch.delattr(ecphora.server, "mcp_server")
+    monkeypatch.delitem(sys.modules, "ecphora.remote.mcp.server")
+    monkeypatch.delattr(ecphora.remote.mcp, "server")
     for name in ("anyio", "mcp", "mcp_types"):
         with monkeypatch.context() as patch:
             for module in [module for module in sys.modules if module.partition(".")[0] == name]:

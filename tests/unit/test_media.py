@@ -13,26 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora import (
-    Episode,
-    IdCollision,
-    InvalidInput,
-    Media,
-    MediaKind,
-    MediaQuery,
-    Memory,
-    Recollection,
-    clone_scope,
-    documents,
-)
-from ecphora.doctor import examine
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora import Episode, IdCollision, InvalidInput, Media, MediaKind, MediaQuery, Memory, Recollection, clone_scope
 from ecphora.errors import InvalidRecord
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.language.chunking import Chunk
-from ecphora.model import MediaVector, Node, WriteBatch
-from ecphora.rechunking import rechunk
+from ecphora.maintenance.doctor import examine
+from ecphora.maintenance.rechunking import rechunk
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import MediaVector, Node, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember import documents
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, graph_differences
 

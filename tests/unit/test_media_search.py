@@ -12,22 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from ecphora import (
-    Episode,
-    Filter,
-    Media,
-    MediaQuery,
-    Memory,
-    Recollection,
-)
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import MediaVector, Node, Query
-from ecphora.ports import Activation
-from ecphora.stages.retrieval.media_search import MEDIA_WEIGHT, MIN_MEDIA_WEIGHT, SMALLEST_SPREAD, media_fit, media_gain
+from ecphora import Episode, Filter, Media, MediaQuery, Memory, Recollection
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation
+from ecphora.model.types import MediaVector, Node, Query
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval.dense import MEDIA_WEIGHT, MIN_MEDIA_WEIGHT, SMALLEST_SPREAD, media_fit, media_gain
 from ecphora.strategies import BUILT_IN
-from ecphora.strategies.fused import Fused
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import NOON, FakeClock, sample_batch, sample_node
 
 MODEL = HashingEmbedder(64)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ecphora import Episode, Media, Memory
-from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidInput, StoreClosed, UnknownName
 from ecphora.memory import Memory
-from ecphora.model import AccessKind, Episode, Evidence, Filter, Hit, Node, Vectors
-from ecphora.stages.fused import decay
-from ecphora.stages.retrieval.confidence import EvidenceBands
+from ecphora.model.types import AccessKind, Episode, Evidence, Filter, Hit, Node, Vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval.confidence import EvidenceBands
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.baselines import Bm25
+from ecphora.strategies.fused import decay
 from ecphora.testing import NOON, FakeClock, graph_differences
 
 LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))

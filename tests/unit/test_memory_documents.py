@@ -6,9 +6,9 @@ from textwrap import fill
 
 import pytest
 
-from ecphora import encode
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember import encode
 from ecphora.testing import FakeClock
 
 LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))

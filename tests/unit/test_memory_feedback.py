@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
+from ecphora.maintenance.reembedding import reembed
 from ecphora.memory import Memory
-from ecphora.model import AccessKind, Episode, ForgetResult, Hit, Kind, Link, Node, Vectors, WriteBatch
-from ecphora.reembedding import reembed
+from ecphora.model.types import AccessKind, Episode, ForgetResult, Hit, Kind, Link, Node, Vectors, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, graph_differences
 

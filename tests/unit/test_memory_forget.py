@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.memory import Memory
-from ecphora.model import Edge, Episode, Filter, Kind, Link, WriteBatch
+from ecphora.model.types import Edge, Episode, Filter, Kind, Link, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import NOON, FakeClock, sample_entity, sample_node
 

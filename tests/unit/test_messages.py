@@ -15,14 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecphora import Episode, Memory, MessageOptions
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EcphoraError, IdCollision, InvalidInput, InvalidText, InvalidTime
-from ecphora.messages import (
-    DEFAULT_OPTIONS,
-    MessageEpisodes,
-    episodes_from_messages,
-    question_from_messages,
-)
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember.messages import DEFAULT_OPTIONS, MessageEpisodes, episodes_from_messages, question_from_messages
 from ecphora.testing import FakeClock
 
 KEEP_ALL = MessageOptions(keep_tool_results=True, keep_system_prompts=True)

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.condition_mappings import parse_condition
-from ecphora.conditions import Condition, Eq, Gt, Metadata
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Filter, Tombstone, WriteBatch
-from ecphora.stages.retrieval import filters, metadata_columns
+from ecphora.model.conditions import Condition, Eq, Gt, Metadata, parse_condition
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Filter, Tombstone, WriteBatch
+from ecphora.retrieval import filters
 from ecphora.testing import sample_node, sample_query
 
 BIG = 2**53
@@ -56,7 +55,7 @@ def grow(graph: Graph, rows: list[dict[str, Any]]) -> Graph:
 
 def read(graph: Graph, condition: Condition) -> list[bool]:
     """Whether each row meets a condition, without columns."""
-    found: list[bool] = metadata_columns.match_by_reading(graph, condition, np.arange(len(graph))).tolist()
+    found: list[bool] = filters.match_by_reading(graph, condition, np.arange(len(graph))).tolist()
     return found
 
 
@@ -67,7 +66,7 @@ def test_every_operator_decides_every_value_as_reading_does(operator: str) -> No
     values = [*VALUES_OF_ONE_ITEM, [], *([one] for one in VALUES_OF_ONE_ITEM), ["a", 1], [True, "ab", BIG]]
     metadata: list[dict[str, Any]] = [{"k": value} for value in values] + [{}, {"l": 1}]
     first = grow(Graph(), metadata[:15])
-    metadata_columns.match(first, Eq("k", 1))
+    filters.match(first, Eq("k", 1))
     graph = grow(first, metadata[15:] + metadata)
     operands: list[Any] = [True, False] if operator == "$exists" else list(VALUES_OF_ONE_ITEM)
     if operator in {"$gt", "$gte", "$lt", "$lte"}:
@@ -79,7 +78,7 @@ def test_every_operator_decides_every_value_as_reading_does(operator: str) -> No
     for operand in operands:
         condition = parse_condition({"k": {operator: operand}})
         assert condition is not None
-        assert metadata_columns.match(graph, condition).tolist() == read(graph, condition), operand
+        assert filters.match(graph, condition).tolist() == read(graph, condition), operand
 
 
 @pytest.mark.medium
@@ -91,12 +90,12 @@ def test_columns_equal_reading_every_row_as_the_graph_grows(
     for part in parts:
         graph = grow(graph, part)
         for condition in conditions[:2]:
-            assert metadata_columns.match(graph, condition).tolist() == read(graph, condition)
+            assert filters.match(graph, condition).tolist() == read(graph, condition)
     reloaded = grow(Graph(), [metadata for part in parts for metadata in part])
     for condition in conditions:
         expected = read(graph, condition)
-        assert metadata_columns.match(graph, condition).tolist() == expected
-        assert metadata_columns.match(reloaded, condition).tolist() == expected
+        assert filters.match(graph, condition).tolist() == expected
+        assert filters.match(reloaded, condition).tolist() == expected
 
 
 @pytest.mark.medium
@@ -105,10 +104,10 @@ def test_columns_of_two_graphs_grown_from_one_are_independent(
     rows: list[dict[str, Any]], first: list[dict[str, Any]], second: list[dict[str, Any]], condition: Condition
 ) -> None:
     graph = grow(Graph(), rows)
-    metadata_columns.match(graph, condition)
+    filters.match(graph, condition)
     one, other = grow(graph, first), grow(graph, second)
     for grown in (one, other, graph):
-        assert metadata_columns.match(grown, condition).tolist() == read(grown, condition)
+        assert filters.match(grown, condition).tolist() == read(grown, condition)
 
 
 @pytest.mark.parametrize("max_read_rows", [0, 10**6])
@@ -116,13 +115,13 @@ def test_filter_reads_few_rows_and_uses_columns_for_many(max_read_rows: int, mon
     calls: list[str] = []
 
     def spy(name: str) -> None:
-        original = getattr(metadata_columns, name)
+        original = getattr(filters, name)
 
         def record(*args: Any) -> Any:
             calls.append(name)
             return original(*args)
 
-        monkeypatch.setattr(metadata_columns, name, record)
+        monkeypatch.setattr(filters, name, record)
 
     spy("match")
     spy("match_by_reading")
@@ -135,17 +134,17 @@ def test_filter_reads_few_rows_and_uses_columns_for_many(max_read_rows: int, mon
 
 def test_column_is_gone_with_what_was_forgotten() -> None:
     graph = grow(Graph(), [{"k": 1}, {"k": 2}, {"k": 1}])
-    assert metadata_columns.match(graph, Eq("k", 1)).tolist() == [True, False, True]
+    assert filters.match(graph, Eq("k", 1)).tolist() == [True, False, True]
     shorter = apply_batch(graph, WriteBatch(tombstones=(Tombstone("n0", b""),), revision=2))
-    assert metadata_columns.match(shorter, Eq("k", 1)).tolist() == [False, True]
+    assert filters.match(shorter, Eq("k", 1)).tolist() == [False, True]
 
 
 def test_unknown_keys_leave_nothing_in_the_cache() -> None:
     graph = grow(Graph(), [{"k": 1}])
-    metadata_columns.match(graph, Eq("k", 1))
+    filters.match(graph, Eq("k", 1))
     size = len(graph._derivations)
     for n in range(100):
-        assert not metadata_columns.match(graph, Eq(f"unknown{n}", 1)).any()
+        assert not filters.match(graph, Eq(f"unknown{n}", 1)).any()
     assert len(graph._derivations) == size
 
 
@@ -157,7 +156,7 @@ def test_texts_and_numbers_of_subclasses_are_found() -> None:
     for mapping in ({"city": "Porto"}, {"city": City.PORTO}, {"age": 3}, {"age": {"$gte": np.float64(3)}}):
         condition = parse_condition(mapping)
         assert condition is not None
-        assert metadata_columns.match(graph, condition).all()
+        assert filters.match(graph, condition).all()
 
 
 def test_condition_of_ones_own_is_read_row_by_row() -> None:
@@ -172,6 +171,6 @@ def test_condition_of_ones_own_is_read_row_by_row() -> None:
             return metadata.get(self.key) is None or super().matches(metadata)
 
     graph = grow(Graph(), [{"k": 1, "l": 2}, {"k": None}, {"l": 9}, {}])
-    assert metadata_columns.match(graph, HasTwo()).tolist() == [True, False, False, False]
-    assert metadata_columns.match(graph, ~HasTwo() & Eq("l", 9)).tolist() == [False, False, True, False]
-    assert metadata_columns.match(graph, GtOrNone("k", 1)).tolist() == [False, True, True, True]
+    assert filters.match(graph, HasTwo()).tolist() == [True, False, False, False]
+    assert filters.match(graph, ~HasTwo() & Eq("l", 9)).tolist() == [False, False, True, False]
+    assert filters.match(graph, GtOrNone("k", 1)).tolist() == [False, True, True, True]

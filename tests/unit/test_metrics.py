@@ -5,7 +5,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from ecphora.bench.recall import metrics
+from ecphora_bench.recall import metrics
 
 RANKED = ("a", "b", "c", "d", "e")
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import ecphora
-from ecphora.embedders import minilm, onnx_runtime
-from ecphora.embedders.encoder_network import MODEL
-from ecphora.embedders.minilm import MAX_QUESTION_TOKENS, QUESTION_ADAPTERS, MiniLMEmbedder
 from ecphora.errors import ModelDamaged
-from ecphora.model import Vectors
+from ecphora.model.types import Vectors
+from ecphora.models.embedders import minilm, onnx_runtime
+from ecphora.models.embedders.encoder_network import MODEL
+from ecphora.models.embedders.minilm import MAX_QUESTION_TOKENS, QUESTION_ADAPTERS, MiniLMEmbedder
 
-SHIPPED = Path(ecphora.__file__).parent / "weights" / "minilm"
+SHIPPED = Path(ecphora.__file__).parent / "models" / "weights" / "minilm"
 
 
 SIMILAR = ["A man is eating food.", "A man is eating a piece of bread."]

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ecphora.extractors.rule_extractor import RuleExtractor
-from ecphora.language.name_normalization import normalize_name
-from ecphora.language.names import names
-from ecphora.model import Extraction, Mention
+from ecphora.language.names.mentions import names
+from ecphora.language.names.normalization import normalize_name
+from ecphora.model.types import Extraction, Mention
+from ecphora.models.rule_extractor import RuleExtractor
 
 TEXTS_WITH_NAMES: list[tuple[str, tuple[str, ...]]] = [
     # people

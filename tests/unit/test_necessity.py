@@ -11,23 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import documents, encode
-from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.errors import InvalidRecord
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
+from ecphora.language.names.normalization import entity_id
 from ecphora.language.question import is_question
 from ecphora.language.terms import extract_terms
-from ecphora.model import Edge, Episode, Interval, Link, Node, Query, Vector, WriteBatch
-from ecphora.query import build_query
-from ecphora.stages.eisa import banks, necessity, weights
-from ecphora.stages.eisa.necessity import FEATURES, LogisticModel, NecessityClassifier
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Episode, Interval, Link, Node, Query, Vector, WriteBatch
+from ecphora.models.embedders.minilm import MiniLMEmbedder
+from ecphora.remember import documents, encode
+from ecphora.retrieval.query import build_query
+from ecphora.strategies.eisa import banks, necessity, weights
+from ecphora.strategies.eisa.necessity import FEATURES, LogisticModel, NecessityClassifier
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_graph, sample_node, sample_query, sample_vector
 
 ROOT = Path(__file__).parents[2]
 LINES = ROOT / "scripts" / "data" / "encm.jsonl"
-SHIPPED = ROOT / "src" / "ecphora" / "stages" / "eisa" / "necessity.json"
+SHIPPED = ROOT / "src" / "ecphora" / "strategies" / "eisa" / "weights" / "necessity.json"
 MINILM = weights.load_necessity_classifier(MiniLMEmbedder.name)
 BY_HAND = NecessityClassifier(feature_model=LogisticModel(-1.0, (2.0, 1.0, -0.5, -1.0, 0.25)))
 STORY = "Ana told me " + " ".join(f"word{number}" for number in range(60))

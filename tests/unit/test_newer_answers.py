@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora import Memory
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
-from ecphora.model import Edge, Link
-from ecphora.stages.fused.newer_answers import (
+from ecphora.language.names.normalization import entity_id
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Link
+from ecphora.strategies.fused.newer_answers import (
     CLOSEST,
     NEWER_ANSWER,
     OLDER_ANSWER,

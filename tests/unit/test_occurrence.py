@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecphora.language.occurrence import WordSequence
+from ecphora.language.terms import WordSequence
 
 TEXT = "Ana's sisters moved to São Paulo; 私は東京に住んでいます。 Banana."
 

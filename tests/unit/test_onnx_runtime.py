@@ -9,8 +9,8 @@ import threading
 import numpy as np
 import pytest
 
-from ecphora.embedders import onnx_runtime
-from ecphora.model import Vector
+from ecphora.model.types import Vector
+from ecphora.models.embedders import onnx_runtime
 
 SECONDS = 30.0
 
@@ -81,7 +81,7 @@ def test_forked_child_has_a_lock_of_its_own() -> None:
     """The parent's thread that encodes does not run in the child, and would never release its lock."""
     code = """
 import os
-from ecphora.embedders import onnx_runtime
+from ecphora.models.embedders import onnx_runtime
 with onnx_runtime._pool_lock.current:
     child = os.fork()
     if child == 0:

@@ -10,13 +10,13 @@ from unittest.mock import Mock
 import apsw
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreReplaced
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores import connection
-from ecphora.stores.open_files import OpenFiles
+from ecphora.stores.connection import OpenFiles
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import sample_batch, sample_entity, sample_node
 

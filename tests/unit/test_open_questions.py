@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.bench.ablation import open_question_tables, over_retrieval, tunneling_metrics
-from ecphora.bench.ablation.ablation_run import QuestionResult
-from ecphora.bench.ablation.extraction_noise import Noise, NoisyExtractor
-from ecphora.bench.ablation.strategy_results import StrategyResults, build_spaces, ranked_questions
-from ecphora.bench.datasets import Case, Question
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.recall.run_records import ANSWERABLE, Figure, Metric
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.model import Episode, Extraction, Link, Mention
-from ecphora.ports import Activation
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.model.ports import Activation
+from ecphora.model.types import Episode, Extraction, Link, Mention
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval.fusion import LinearModel
 from ecphora.strategies import resolve_strategy
-from ecphora.strategies.fused import Fused
-from ecphora.strategies.synapse import Synapse
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.ranker import Ranker
+from ecphora.strategies.fused.strategy import Fused
+from ecphora.strategies.synapse.strategy import Synapse
+from ecphora_bench.ablation import open_question_tables, over_retrieval, tunneling_metrics
+from ecphora_bench.ablation.ablation_run import QuestionResult
+from ecphora_bench.ablation.extraction_noise import Noise, NoisyExtractor
+from ecphora_bench.ablation.strategy_results import StrategyResults, build_spaces, ranked_questions
+from ecphora_bench.datasets import Case, Question
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.recall.run_records import ANSWERABLE, Figure, Metric
 
 NAMES = tuple(f"Name{letter}" for letter in "abcdefghij")
 

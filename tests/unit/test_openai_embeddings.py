@@ -13,11 +13,11 @@ import httpx2
 import numpy as np
 import pytest
 
-from ecphora import http_route
-from ecphora.embedders.minilm import MiniLMEmbedder
-from ecphora.embedders.openai_embeddings import OpenAIEmbedder
 from ecphora.errors import EmbedderUnavailable, InvalidInput, WrongVector
-from ecphora.model import Vectors
+from ecphora.model.types import Vectors
+from ecphora.models import http_client
+from ecphora.models.embedders.minilm import MiniLMEmbedder
+from ecphora.models.embedders.openai_embeddings import OpenAIEmbedder
 
 
 def assert_unit(vectors: Vectors, texts: Sequence[str], dim: int) -> None:
@@ -130,7 +130,7 @@ def test_certificates_are_read_once_for_all_clients(server: Server, monkeypatch:
         return context
 
     monkeypatch.setattr(httpx2, "create_ssl_context", create_counted)
-    http_route._certificates.cache_clear()
+    http_client._certificates.cache_clear()
     server.replies = [vector_reply]
     for _ in range(2):
         with closing(openai(server)) as model:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecphora.stages.synapse import pagerank
-from ecphora.stages.synapse.layer_edges import EdgeList
+from ecphora.strategies.synapse import pagerank
+from ecphora.strategies.synapse.layer_edges import EdgeList
 
 
 @st.composite

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 import ecphora
-from ecphora.embedders.e5 import e5_network
-from ecphora.embedders.e5.e5_network import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
-from ecphora.embedders.e5.pair_adapters import SEGMENTS, PairAdapters, join_texts
-from ecphora.embedders.scoring_head import HEAD_EPSILON, PairTokens, ScoringHead
 from ecphora.errors import InvalidRecord
+from ecphora.models.embedders.e5 import e5_network
+from ecphora.models.embedders.e5.e5_network import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
+from ecphora.models.embedders.e5.pair_adapters import SEGMENTS, PairAdapters, join_texts
+from ecphora.models.embedders.scoring_head import HEAD_EPSILON, PairTokens, ScoringHead
 
 pytestmark = pytest.mark.medium
 
-GRAPH = Path(ecphora.__file__).parent / "weights" / "e5" / "model.onnx"
+GRAPH = Path(ecphora.__file__).parent / "models" / "weights" / "e5" / "model.onnx"
 WIDTH, HIDDEN = 384, 8
 FIRST, SECOND = "I live in Lisbon by the river.", "I moved to Porto last week."
 

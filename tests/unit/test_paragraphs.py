@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.language.paragraphs import paragraphs
+from ecphora.language.chunking import paragraphs
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ecphora.cancellation import CallCancelled, Cancellation, check_cancellation
-from ecphora.parallel import run_both
+from ecphora.model.cancellation import CallCancelled, Cancellation, check_cancellation, run_both
 
 
 def test_both_calls_run_at_once_and_the_thread_can_be_cancelled() -> None:

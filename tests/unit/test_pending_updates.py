@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ecphora import HashingEmbedder, InvalidInput, Memory
-from ecphora.model import Edge, Link, WriteBatch
-from ecphora.stages.retrieval.validity import MIN_CONFIDENCE
+from ecphora.model.types import Edge, Link, WriteBatch
+from ecphora.retrieval.validity import MIN_CONFIDENCE
 from ecphora.testing import FakeClock
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ecphora import AsyncMemory, HashingEmbedder, InvalidInput, Memory
-from ecphora.client.async_remote_memory import connect_async
-from ecphora.client.remote_memory import connect
+from ecphora.remote.client.async_remote_memory import connect_async
+from ecphora.remote.client.remote_memory import connect
 from ecphora.stores.sqlite import SQLiteStore
 
 OPENERS: dict[str, Callable[[Path], object]] = {

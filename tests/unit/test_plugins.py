@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import HashingEmbedder, Memory, plugins, strategies
+from ecphora import HashingEmbedder, Memory, strategies
 from ecphora.cli.main import main
-from ecphora.embedders import from_setting
-from ecphora.embedders.packaged import PACKAGED_EMBEDDERS
 from ecphora.errors import EmbedderUnavailable, InvalidInput, PluginError, UnknownName
-from ecphora.interchange import importers
-from ecphora.model import Node
+from ecphora.maintenance.interchange import importers
+from ecphora.model import plugins
+from ecphora.model.types import Node
+from ecphora.models.embedders import from_setting
+from ecphora.models.embedders.from_setting import PACKAGED_EMBEDDERS
 from ecphora.settings import LOCAL_EMBEDDERS, Settings, load, user_file
 from ecphora.testing import EmbedderContract, ExtractorContract, ImporterContract, StrategyContract
 

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from ecphora.interchange.portions import split_into_portions
-from ecphora.model import Edge, Kind, Link, Node, ValidityEnd
+from ecphora.maintenance.interchange.portions import split_into_portions
+from ecphora.model.types import Edge, Kind, Link, Node, ValidityEnd
 from ecphora.testing import NOON, sample_entity, sample_node
 
 KINDS = {"i": Kind.INSIGHT, "c": Kind.CLAIM, "q": Kind.QUESTION}

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.bench.probes.loading import CHECKOUT, load_maker
-from ecphora.bench.probes.probe import Form, Half, Kind, Probe, ProbeMemory, spread, worlds
 from ecphora.errors import InvalidInput
+from ecphora_bench.probes.loading import CHECKOUT, load_maker
+from ecphora_bench.probes.probe import Form, Half, Kind, Probe, ProbeMemory, spread, worlds
 
 pytestmark = pytest.mark.medium
 
@@ -65,7 +65,7 @@ def test_seed_alone_decides(probes: list[Probe]) -> None:
 @pytest.mark.slow
 def test_order_of_sets_does_not_matter() -> None:
     code = (
-        "from ecphora.bench.probes.loading import load_maker; from ecphora.bench.probes.probe import Half, Kind; "
+        "from ecphora_bench.probes.loading import load_maker; from ecphora_bench.probes.probe import Half, Kind; "
         "print([(p.question, sorted(p.gold), p.memories) for p in load_maker()(Kind, Half.TEST, worlds=1)])"
     )
     outputs = {

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from ecphora import E5Embedder, Episode, Memory, MiniLMEmbedder
 from ecphora.consolidation.facts.topic_extraction import StatementInContext, extract_topic
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.language.clauses import clauses
-from ecphora.language.statements import statements
-from ecphora.model import Kind
-from ecphora.ports import Embedder, similarity_floor
-from ecphora.stages.fused import promotion
-from ecphora.stages.retrieval import validity
+from ecphora.language.statements.clauses import clauses
+from ecphora.language.statements.statements import statements
+from ecphora.model.ports import Embedder, similarity_floor
+from ecphora.model.types import Kind
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import validity
+from ecphora.strategies.fused import promotion
 from ecphora.testing import FakeClock
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import prompts
 from ecphora.errors import UnreadableReply
-from ecphora.invisible_chars import strip_invisible
-from ecphora.model import Kind, Node, Validity
-from ecphora.ports import Passage
-from ecphora.prompts import quoting, replies
+from ecphora.model.ports import Passage
+from ecphora.model.text_format import strip_invisible
+from ecphora.model.types import Kind, Node, Validity
+from ecphora.models import prompts
+from ecphora.models.prompts import quoting, replies
 
 NOON = datetime(2026, 5, 3, 12, 0, tzinfo=UTC)
 DAY = NOON.replace(hour=0)

@@ -4,21 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from ecphora.graph import DAY, Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import (
-    Access,
-    AccessKind,
-    Edge,
-    Kind,
-    Link,
-    Mark,
-    NodeId,
-    Rows,
-    WriteBatch,
-)
-from ecphora.stages.fused.decay import DecayPolicy
-from ecphora.stages.fused.pruning import decayed_rows
+from ecphora.model.graph.graph import DAY, Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Access, AccessKind, Edge, Kind, Link, Mark, NodeId, Rows, WriteBatch
+from ecphora.strategies.fused.decay import DecayPolicy, decayed_rows
 from ecphora.testing import NOON, sample_graph, sample_node
 
 

@@ -1,6 +1,6 @@
 """A built query: its terms, names, times and parts."""
 
-from ecphora.query import MAX_QUESTION_TERMS, build_query, question_words
+from ecphora.retrieval.query import MAX_QUESTION_TERMS, build_query, question_words
 from ecphora.testing import NOON, sample_graph
 
 

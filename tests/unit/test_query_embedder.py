@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecphora import query_embedder
-from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
-from ecphora.model import Vectors
-from ecphora.query_embedder import QueryEmbedder
+from ecphora.model.types import Vectors
+from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import query
+from ecphora.retrieval.query import QueryEmbedder
 
 HASHING = HashingEmbedder(32)
 
@@ -49,7 +49,7 @@ def test_question_is_embedded_once_and_alone(tmp_path: Path, recording: Recordin
 def test_goals_used_last_are_kept(
     embed_query: QueryEmbedder, recording: RecordingEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(query_embedder, "MAX_GOALS", 2)
+    monkeypatch.setattr(query, "MAX_GOALS", 2)
     for goal in ("red", "blue", "red", "green"):  # green drops blue, since red was used again
         assert np.array_equal(embed_query.goal_vector(goal), HASHING.embed([goal])[0])
     recording.calls.clear()

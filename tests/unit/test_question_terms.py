@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.language.function_words import FUNCTION_WORDS
-from ecphora.language.question_terms import question_terms
+from ecphora.language.question import FUNCTION_WORDS, question_terms
 from ecphora.language.terms import extract_terms
 from ecphora.memory import Memory
-from ecphora.model import Episode
+from ecphora.model.types import Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
 
 

@@ -6,11 +6,11 @@ from math import log
 import numpy as np
 import pytest
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Edge, Link
-from ecphora.stages.retrieval.entity_links import direct_mentions
-from ecphora.stages.retrieval.rarity import rarity
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Link
+from ecphora.retrieval.bm25 import rarity
+from ecphora.retrieval.entity_links import direct_mentions
 from ecphora.testing import sample_batch, sample_entity, sample_node
 
 

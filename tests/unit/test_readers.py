@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.embedders import shared_model
 from ecphora.errors import InvalidInput, ReaderUnavailable, UnknownName
-from ecphora.llm_client import LLMClient
-from ecphora.ports import Passage, Prompt
-from ecphora.readers.cross_encoder import CrossEncoderReader
-from ecphora.readers.fallback import FallbackReader
-from ecphora.readers.late_interaction import DEFAULT_READER, LateInteractionReader
-from ecphora.readers.llamacpp_reranker import LlamaCppReader
-from ecphora.readers.llm_judge import GRADE_LOG_ODDS, LLMReader
+from ecphora.model.ports import Passage, Prompt
+from ecphora.models.embedders import shared_model
+from ecphora.models.llm_client import LLMClient
+from ecphora.models.rerankers.cross_encoder import CrossEncoderReader
+from ecphora.models.rerankers.fallback import FallbackReader
+from ecphora.models.rerankers.late_interaction import DEFAULT_READER, LateInteractionReader
+from ecphora.models.rerankers.llamacpp_reranker import LlamaCppReader
+from ecphora.models.rerankers.llm_judge import GRADE_LOG_ODDS, LLMReader
 from ecphora.settings import Settings, load
 from ecphora.testing import FakeChatServer, FakeRerankServer, ScriptedLLM
 

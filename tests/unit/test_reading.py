@@ -11,20 +11,17 @@ import pytest
 from numpy.typing import NDArray
 
 from ecphora import Episode, Memory, Recollection
-from ecphora.candidate_reading import CandidateReading
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
-from ecphora.model import Filter
-from ecphora.ports import Passage, Reader
-from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.fused.reading import (
-    READING,
-    ReadingPolicy,
-)
-from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.strategies.fused import Fused
+from ecphora.model.ports import Passage, Reader
+from ecphora.model.types import Filter
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.candidate_reading import CandidateReading
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.ranker import Ranker
+from ecphora.strategies.fused.reading import READING, ReadingPolicy
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import ConstantReader, FakeClock
 
 pytestmark = pytest.mark.medium

@@ -7,39 +7,39 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.learn.fused_training import UNTRAINED
-from ecphora.model import Mask, Rows, Scores
-from ecphora.ports import Passage
-from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
-from ecphora.stages.fused.candidate_pool import CandidatePool, build_pool
-from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
-from ecphora.stages.fused.newer_answers import (
+from ecphora.maintenance.learn.fused_training import UNTRAINED
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Passage
+from ecphora.model.types import Mask, Rows, Scores
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
+from ecphora.strategies.fused.candidate_pool import CandidatePool, build_pool
+from ecphora.strategies.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ecphora.strategies.fused.newer_answers import (
     NEWER_ANSWER,
     OLDER_ANSWER,
     SERIES_END,
     answer_pairs,
     newer_answer_features,
 )
-from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
-from ecphora.stages.fused.reading import (
+from ecphora.strategies.fused.ranker import MIN_LOG_ODDS, Ranker
+from ecphora.strategies.fused.reading import (
     MAX_LOG_ODDS,
     READING,
     READING_FEATURES,
     READING_NOT_ENGLISH,
     SECOND_READING,
     ReadingPolicy,
+    RecencyPreference,
     unread_log_odds,
 )
-from ecphora.stages.fused.recency_preference import RecencyPreference
-from ecphora.stages.fused.statement_features import (
+from ecphora.strategies.fused.statement_features import (
     FORMER_STATE,
     ROLE_AGREEMENT,
     STATEMENT_FEATURES,
     statement_features,
 )
-from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import sample_batch, sample_graph, sample_node, sample_query
 
 pytestmark = pytest.mark.medium

@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora.cli.demo import show
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph, epoch_seconds
-from ecphora.language.name_normalization import entity_id
+from ecphora.language.names.normalization import entity_id
 from ecphora.language.terms import extract_terms, shared_terms
 from ecphora.memory import Memory
-from ecphora.model import PRIOR, Episode, Query
-from ecphora.ports import Activation, ActivationPath
-from ecphora.ranking import Comparison, Ranking
-from ecphora.reason_clauses import CLAUSE_BUILDERS, format_interval
-from ecphora.short_ids import abbreviate
-from ecphora.stages.fused import features
-from ecphora.stages.fused.reading import READING_FEATURES
+from ecphora.model.graph.graph import Graph, epoch_seconds
+from ecphora.model.ports import Activation, ActivationPath
+from ecphora.model.types import PRIOR, Episode, Query
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.ranking import Comparison, Ranking
+from ecphora.recall.reasons import CLAUSE_BUILDERS, format_interval
+from ecphora.recall.short_ids import abbreviate
 from ecphora.strategies import BUILT_IN, FAITHFUL, resolve_strategy
+from ecphora.strategies.fused import features
+from ecphora.strategies.fused.reading import READING_FEATURES
 from ecphora.testing import NOON, FakeClock, sample_node
 
 DIGEST = re.compile("[0-9a-f]{8}")

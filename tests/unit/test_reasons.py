@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora import reason_clauses
-from ecphora.clause import Clause
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph import Graph
 from ecphora.memory import Memory
-from ecphora.model import PRIOR, Episode, Filter, Query
-from ecphora.ports import Activation, ActivationPath
-from ecphora.ranking import Comparison, Ranking
-from ecphora.reasons import build_reasons
+from ecphora.model.graph.graph import Graph
+from ecphora.model.ports import Activation, ActivationPath
+from ecphora.model.types import PRIOR, Episode, Filter, Query
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall import reasons as reason_clauses
+from ecphora.recall.ranking import Comparison, Ranking
+from ecphora.recall.reasons import Clause, build_reasons
 from ecphora.testing import FakeClock
 
 

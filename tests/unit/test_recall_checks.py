@@ -9,8 +9,8 @@ import pytest
 
 from ecphora import Filter, HashingEmbedder, Memory
 from ecphora.errors import InvalidInput
-from ecphora.model import AccessKind, Evidence, Hit
-from ecphora.recollection import Recollection
+from ecphora.model.types import AccessKind, Evidence, Hit
+from ecphora.recall.recollection import Recollection
 from ecphora.testing import FakeClock, must_not_recall, must_recall
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from ecphora import Filter, Memory
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.language.token_count import estimate_tokens
-from ecphora.messages import MAX_CONTEXT_TOKENS, question_from_messages
+from ecphora.language.scripts import estimate_tokens
+from ecphora.model.validation import MAX_QUESTION_CHARS
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember.messages import MAX_CONTEXT_TOKENS, question_from_messages
 from ecphora.testing import FakeClock
-from ecphora.validate import MAX_QUESTION_CHARS
 
 
 @pytest.fixture

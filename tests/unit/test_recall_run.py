@@ -12,16 +12,16 @@ import pytest
 from rich.console import Console
 
 from ecphora import Memory, Recollection, strategies
-from ecphora.bench.datasets import Case, Question
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.recall import recall_run, recall_tables, run_records
-from ecphora.bench.recall.run_records import Figure, Metric
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidRecord
-from ecphora.graph import Graph
-from ecphora.model import Episode, Query, WriteBatch
-from ecphora.ports import Activation, NodeReader, Strategy
-from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
+from ecphora.model.graph.graph import Graph
+from ecphora.model.ports import Activation, NodeReader, Strategy
+from ecphora.model.types import Episode, Query, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval.confidence import DEFAULT_BANDS
+from ecphora_bench.datasets import Case, Question
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.recall import recall_run, recall_tables, run_records
+from ecphora_bench.recall.run_records import Figure, Metric
 
 LONG = "".join(f"The {n}th barrel holds plum brandy and stands in the cellar. " for n in range(60))
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.embedders import minilm
-from ecphora.embedders.e5 import e5_network
-from ecphora.embedders.e5.e5_network import ADAPTER_SWITCH, GRAPH_INPUT
-from ecphora.readers.late_interaction import MAX_READ_TOKENS, LateInteractionReader
+from ecphora.models.embedders import minilm
+from ecphora.models.embedders.e5 import e5_network
+from ecphora.models.embedders.e5.e5_network import ADAPTER_SWITCH, GRAPH_INPUT
+from ecphora.models.rerankers.late_interaction import MAX_READ_TOKENS, LateInteractionReader
 
 pytestmark = pytest.mark.medium
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.stages.fused.reading import ReadingPolicy
-from ecphora.stages.fused.recency_preference import RecencyPreference
+from ecphora.strategies.fused.reading import ReadingPolicy, RecencyPreference
 from ecphora.testing import sample_query
 
 

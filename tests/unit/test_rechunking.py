@@ -16,15 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import documents, rechunking
-from ecphora.doctor import examine
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EmbedderMismatch, InvalidInput, StaleWrite, StoreBusy
-from ecphora.graph import Graph
 from ecphora.language.chunking import Chunk
+from ecphora.maintenance import rechunking
+from ecphora.maintenance.doctor import examine
+from ecphora.maintenance.rechunking import rechunk
 from ecphora.memory import Memory
-from ecphora.model import AccessKind, Episode, Kind, Link, Mark, NodeId
-from ecphora.rechunking import rechunk
+from ecphora.model.graph.graph import Graph
+from ecphora.model.types import AccessKind, Episode, Kind, Link, Mark, NodeId
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember import documents
 from ecphora.stores.rechunk_writer import RechunkedDocument, RechunkWriter
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock
@@ -312,7 +313,8 @@ def test_rechunk_raises_store_busy_after_conflicts(path: Path, monkeypatch: pyte
 
 KILLED = """
 import os, sys
-from ecphora import HashingEmbedder, rechunk, rechunking
+from ecphora import HashingEmbedder, rechunk
+from ecphora.maintenance import rechunking
 from ecphora.stores.rechunk_writer import RechunkWriter
 
 rechunking.BATCH_SIZE = 1

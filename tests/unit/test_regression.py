@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.learn.regression import ChoiceSet, fit_logistic, fit_signed_choice, fit_signed_logistic
+from ecphora.maintenance.learn.regression import ChoiceSet, fit_logistic, fit_signed_choice, fit_signed_logistic
 
 # ---- logistic regression
 

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.language.kin_mentions import kin_mentions
-from ecphora.language.relation_lexicon import (
+from ecphora.language.names.kin_mentions import kin_mentions
+from ecphora.language.names.relation_lexicon import (
     CHANGING_RELATIONS,
     NARROWER_RELATIONS,
     all_nouns,
     nouns_by_language,
     relations_by_noun,
 )
-from ecphora.language.relation_mentions import Owner, asked_relations, relation_mentions
+from ecphora.language.names.relation_mentions import Owner, asked_relations, relation_mentions
 
 INTRODUCTIONS = {
     "My sister Marta starts at the bakery.": ("sister", "Marta"),

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.language.relation_mentions import asked_relations
+from ecphora.language.names.relation_mentions import asked_relations
 from ecphora.memory import Memory
-from ecphora.model import Episode, Filter, Node, Query, RelationName, Rows
-from ecphora.ports import Passage, Strategy
-from ecphora.query import analyze
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.stages.retrieval.relation_names import MAX_MEMORIES, MAX_NAMES, find_relation_names, replace_relations
-from ecphora.strategies.fused import Fused
+from ecphora.model.ports import Passage, Strategy
+from ecphora.model.types import Episode, Filter, Node, Query, RelationName, Rows
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.retrieval.query import analyze
+from ecphora.retrieval.relation_names import MAX_MEMORIES, MAX_NAMES, find_relation_names, replace_relations
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.ranker import Ranker
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import NOON, FakeClock
 
 Open = Callable[..., Memory]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ecphora.bench.recall import metrics
-from ecphora.bench.recall.reliability import calibration_error, reliability_bins
+from ecphora_bench.recall import metrics
+from ecphora_bench.recall.reliability import calibration_error, reliability_bins
 
 
 def test_bins_have_equally_many_questions() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.memory import Memory
-from ecphora.model import Episode, Filter, Media
+from ecphora.model.types import Episode, Filter, Media
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
 
 GHENT, PORTO = "I live in Ghent.", "I live in Porto."

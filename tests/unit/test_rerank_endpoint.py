@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ecphora.errors import InvalidInput, ReaderUnavailable
-from ecphora.ports import Passage
-from ecphora.readers.rerank_endpoint import RerankReader
+from ecphora.model.ports import Passage
+from ecphora.models.rerankers.rerank_endpoint import RerankReader
 from ecphora.testing import FakeRerankServer
 
 KEY = "sk-secret-123"

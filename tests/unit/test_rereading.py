@@ -11,22 +11,17 @@ import pytest
 from numpy.typing import NDArray
 
 from ecphora import Episode, Memory
-from ecphora.candidate_reading import CandidateReading
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ReaderUnavailable
-from ecphora.learn.fused_training import UNTRAINED
-from ecphora.model import Mask, Rows, Scores
-from ecphora.ports import Passage, Reader
-from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
-from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
-from ecphora.stages.fused.reading import (
-    MAX_LOG_ODDS,
-    READING,
-    SECOND_READING,
-    ReadingPolicy,
-)
-from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.maintenance.learn.fused_training import UNTRAINED
+from ecphora.model.ports import Passage, Reader
+from ecphora.model.types import Mask, Rows, Scores
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.candidate_reading import CandidateReading
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.strategies.fused.candidate_pool import build_pool
+from ecphora.strategies.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ecphora.strategies.fused.ranker import MIN_LOG_ODDS, Ranker
+from ecphora.strategies.fused.reading import MAX_LOG_ODDS, READING, SECOND_READING, ReadingPolicy
 from ecphora.testing import ConstantReader, FakeClock, sample_graph, sample_query
 
 pytestmark = pytest.mark.medium

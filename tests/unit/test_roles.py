@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecphora.language.roles import Role, has_first_person, is_assistant, role_of
+from ecphora.language.chat_roles import Role, has_first_person, is_assistant, role_of
 
 
 @pytest.mark.parametrize(

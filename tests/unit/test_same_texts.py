@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Scores
-from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.same_texts import KEPT, LOSS, same_text_loss
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Scores
+from ecphora.strategies.fused.boosts import KEPT, LOSS, same_text_loss
+from ecphora.strategies.fused.candidate_pool import build_pool
 from ecphora.testing import sample_batch, sample_node, sample_query
 
 TABLET, WALK = "Took my tablet.", "Walked to the lake."

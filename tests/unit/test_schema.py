@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.doctor import examine
 from ecphora.errors import StoreDamaged, StoreError, StoreTooNew
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
+from ecphora.maintenance.doctor import examine
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
 from ecphora.stores import schema
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import graph_differences, sample_batch, sample_entity, sample_node

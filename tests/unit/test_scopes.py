@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import ecphora
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, StoreReplaced, UnknownName
 from ecphora.memory import Memory
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, graph_differences
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.bench.datasets import Case, Question
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.stages.ecphory import engram_index, engram_search
-from ecphora.stages.retrieval.entity_vectors import unit_vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval.entity_links import unit_vectors
+from ecphora.strategies.ecphory import engram_index, engram_search
+from ecphora_bench.datasets import Case, Question
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

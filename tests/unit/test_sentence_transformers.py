@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.embedders import shared_model
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.embedders.sentence_transformers import SentenceTransformersEmbedder
 from ecphora.errors import EmbedderUnavailable, InvalidInput, WrongVector
-from ecphora.model import Vectors
+from ecphora.model.types import Vectors
+from ecphora.models.embedders import shared_model
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.models.embedders.sentence_transformers import SentenceTransformersEmbedder
 
 
 def assert_unit(vectors: Vectors, texts: Sequence[str], dim: int) -> None:

@@ -13,12 +13,12 @@ from threading import Barrier
 import pytest
 
 from ecphora import Memory
-from ecphora.embedders import shared_model
-from ecphora.embedders.e5 import e5_network
-from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.shared_model import SharedModel
-from ecphora.readers.late_interaction import LateInteractionReader
-from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
+from ecphora.models.embedders import shared_model
+from ecphora.models.embedders.e5 import e5_network
+from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.shared_model import SharedModel
+from ecphora.models.rerankers.late_interaction import LateInteractionReader
+from ecphora.models.update_scorer import E5UpdateScorer
 
 pytestmark = pytest.mark.slow
 

@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, InvalidRecord
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.learn import (
+from ecphora.maintenance.learn import (
     TrainingInfo,
     examples_from_log,
     fit_logistic,
@@ -23,18 +20,21 @@ from ecphora.learn import (
     save_side_network,
     train_side_network,
 )
-from ecphora.learn.side_network_training import (
+from ecphora.maintenance.learn.side_network_training import (
     MAX_SIMILARITY_FLOOR,
     ContrastiveExample,
     gradient,
     gradient_step,
     measure_similarity_floor,
 )
-from ecphora.model import Vectors
-from ecphora.stages.eisa.necessity import is_recall_question
-from ecphora.stages.eisa.side_network import SideNet, cosine, identity, map_vectors
-from ecphora.stages.retrieval import dense
-from ecphora.strategies.eisa import FAITHFUL
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Vectors
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import dense
+from ecphora.strategies.eisa.necessity import is_recall_question
+from ecphora.strategies.eisa.side_network import SideNet, cosine, identity, map_vectors
+from ecphora.strategies.eisa.strategy import FAITHFUL
 from ecphora.testing import FakeClock, sample_batch, sample_graph, sample_node, sample_query
 
 DIM, RANK = 12, 3

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Filter, Query, Vector
-from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.features import compute_features, similarity
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Filter, Query, Vector
+from ecphora.strategies.fused.candidate_pool import build_pool
+from ecphora.strategies.fused.features import compute_features, similarity
 from ecphora.testing.samples import sample_batch, sample_graph, sample_node, sample_query
 
 ALONE, TOGETHER = "similarity", "similarity with previous turn"

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.stages.retrieval import speakers
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.retrieval import speakers
 from ecphora.testing import sample_batch, sample_graph, sample_node, sample_query
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.stages.synaptic.spike_trains import SpikeHistory, SpikeRecorder, SpikeTrains
+from ecphora.strategies.synaptic.spike_trains import SpikeHistory, SpikeRecorder, SpikeTrains
 
 Train = Sequence[int]
 

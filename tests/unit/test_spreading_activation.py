@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecphora.stages.synapse import spreading_activation
-from ecphora.stages.synapse.layer_edges import EdgeList
+from ecphora.strategies.synapse import spreading_activation
+from ecphora.strategies.synapse.layer_edges import EdgeList
 
 Numbers = NDArray[np.float64]
 S, DELTA, BETA, M, GAMMA, THETA = 0.8, 0.5, 0.15, 7, 5.0, 0.5

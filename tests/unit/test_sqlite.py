@@ -13,13 +13,13 @@ import apsw
 import numpy as np
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreBusy, StoreDamaged, StoreError, StoreFull
-from ecphora.graph import Graph
-from ecphora.graph_cache import GraphCache
-from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
-from ecphora.model import Tombstone, WriteBatch
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Tombstone, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember.graph_cache import GraphCache
 from ecphora.stores.row_mapping import vector_to_blob
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import SAMPLE_EMBEDDER, graph_differences, sample_batch, sample_entity, sample_node, sample_vector

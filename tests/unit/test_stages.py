@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.language.name_normalization import entity_id
+from ecphora.language.names.normalization import entity_id
 from ecphora.language.terms import extract_terms
-from ecphora.model import Edge, Episode, Filter, Kind, Link, Node, Query, Scores, WriteBatch
-from ecphora.stages.fused import session_context
-from ecphora.stages.retrieval import bm25, dense, entity_links, filters, top_k
-from ecphora.stages.retrieval.bm25 import Postings
-from ecphora.stages.retrieval.term_coverage import WINDOW_SIZE, term_coverage
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Episode, Filter, Kind, Link, Node, Query, Scores, WriteBatch
+from ecphora.retrieval import bm25, dense, entity_links, filters, fusion
+from ecphora.retrieval.bm25 import WINDOW_SIZE, Postings, term_coverage
 from ecphora.strategies.baselines import Bm25
+from ecphora.strategies.fused import session_features
 from ecphora.testing import sample_batch, sample_entity, sample_graph, sample_node, sample_query, sample_vector
 
 VOCABULARY = ["river", "boat", "school", "lunch", "porto"]
@@ -235,7 +234,7 @@ def test_follow_entities_equals_the_reference(
     graph, _, edges = sample
     scores = scored(graph, values)
     query = sample_query(" ".join(query_names))
-    seeds = top_k.top_k(scores, k)
+    seeds = fusion.top_k(scores, k)
     paths = entity_links.follow_entities(graph, np.unique(graph.rows(query.entity_ids)), seeds, scores[seeds])
     for reached, expected in zip(paths, reference_paths(graph, query, scores, seeds.tolist(), edges), strict=True):
         assert reached.strengths_of(np.arange(len(graph))) == pytest.approx(expected, abs=1e-5)
@@ -273,7 +272,7 @@ def test_direct_mentions_equals_the_reference(
 ) -> None:
     graph, _, edges = sample
     scores = scored(graph, values)
-    seeds = top_k.top_k(scores, k)
+    seeds = fusion.top_k(scores, k)
     reached = entity_links.direct_mentions(
         graph, np.unique(graph.rows(map(entity_id, sorted(query_names)))), seeds, scores[seeds]
     )
@@ -358,7 +357,7 @@ def test_session_score_is_the_mean_of_the_best_three(
         rows = [row for row, other in enumerate(nodes) if node.session and other.session == node.session]
         best = sorted((max(0.0, float(scores[row])) for row in rows), reverse=True)[:3]
         expected.append(sum(best) / 3)
-    found = session_context.session_scores(graph, scores)
+    found = session_features.session_scores(graph, scores)
     assert found[graph.nodes["sessions"]] == pytest.approx([*expected, 0, 0, 0], abs=1e-6)
     assert found[-1] == 0
 
@@ -367,7 +366,7 @@ def test_session_score_leaves_out_all_but_the_best_three() -> None:
     nodes = [sample_node(f"n{number}", session="long") for number in range(6)]
     graph = apply_batch(Graph(), sample_batch(*nodes, revision=1))
     scores = np.array([4, 1, 6, 2, 5, 3], np.float32)
-    assert session_context.session_scores(graph, scores).tolist() == [5, 0]
+    assert session_features.session_scores(graph, scores).tolist() == [5, 0]
 
 
 # ---- empty graphs
@@ -376,8 +375,8 @@ def test_session_score_leaves_out_all_but_the_best_three() -> None:
 def test_stages_accept_empty_graphs() -> None:
     graph, query = Graph(), sample_query("river")
     assert bm25.bm25(graph, query).shape == bm25.bm25_with_previous_turn(graph, query).shape == (0,)
-    assert session_context.session_scores(graph, graph.zeros()).tolist() == [0]
-    assert top_k.top_rows(graph.zeros(), graph.episodes, 5).tolist() == []
+    assert session_features.session_scores(graph, graph.zeros()).tolist() == [0]
+    assert fusion.top_rows(graph.zeros(), graph.episodes, 5).tolist() == []
     assert not filters.eligible(graph, replace(query, where=Filter(speakers=("Ana",)))).any()
     no_rows = np.empty(0, np.intp)
     about, sharing = entity_links.follow_entities(graph, no_rows, no_rows, graph.zeros())

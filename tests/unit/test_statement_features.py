@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.model import Query, Scores
-from ecphora.ports import Passage
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.statement_features import (
+from ecphora.model.ports import Passage
+from ecphora.model.types import Query, Scores
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.statement_features import (
     FORMER_STATE,
     MISSING_NAMES,
     NOT_A_FACT,

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from ecphora.language.european_languages import European
-from ecphora.language.factuality import MAX_CHARS
-from ecphora.language.persons import person_relations
-from ecphora.language.statement_subject import name_coverage, subject_agreement
-from ecphora.language.subject_lexicon import subject_words
+from ecphora.language.names.persons import person_relations
+from ecphora.language.statements.factuality import MAX_CHARS
+from ecphora.language.statements.subject import name_coverage, subject_agreement, subject_words
 
 SUBJECTS = Path(__file__).parent.parent / "statements" / "subjects.tsv"
 SIGNS = {"+": 1, "-": -1, "0": 0}

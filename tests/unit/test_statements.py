@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ecphora.language.statements import ChangeSignal, Statement, statements
-from ecphora.language.validity_phrases import validity_interval
+from ecphora.language.statements.statements import ChangeSignal, Statement, statements
+from ecphora.language.statements.validity_phrases import validity_interval
 
 BASE_TIME = datetime(2026, 3, 9, tzinfo=UTC)
 

@@ -10,15 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 from ecphora import CandidatesFound, Episode, HitsRanked, Memory, RecallEnd, Recollection
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, StoreClosed
-from ecphora.model import AccessKind
-from ecphora.ports import Passage
-from ecphora.recall_steps import RecallSteps
-from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.ranker import Ranker
-from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.strategies.fused import Fused
+from ecphora.model.ports import Passage
+from ecphora.model.types import AccessKind
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.recall_steps import RecallSteps
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.ranker import Ranker
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import FakeClock
 
 TURNS = [
@@ -173,7 +173,7 @@ def test_cost_counts_the_steps_and_not_the_time_between_events(memory: Memory, m
         now += 0.001  # each look takes a millisecond
         return now
 
-    monkeypatch.setattr("ecphora.recall_steps.perf_counter", clock)
+    monkeypatch.setattr("ecphora.recall.recall_steps.perf_counter", clock)
     for event in memory.stream_recall(QUESTION, reading="always"):
         now += 1000
         end = event

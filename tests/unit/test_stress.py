@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecphora.bench.ablation import stress
-from ecphora.bench.ablation.ablation_run import QuestionResult
-from ecphora.bench.ablation.strategy_results import StrategyResults, build_spaces
-from ecphora.bench.ablation.synapse_metrics import gold_cosines, max_gold_cosine
-from ecphora.bench.datasets import Case, Question
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.query_spaces import QuerySpace, build_query_space
-from ecphora.bench.recall.run_records import Figure, Metric
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.model import Episode
+from ecphora.model.types import Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies import resolve_strategy
+from ecphora_bench.ablation import stress
+from ecphora_bench.ablation.ablation_run import QuestionResult
+from ecphora_bench.ablation.strategy_results import StrategyResults, build_spaces
+from ecphora_bench.ablation.synapse_metrics import gold_cosines, max_gold_cosine
+from ecphora_bench.datasets import Case, Question
+from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench.query_spaces import QuerySpace, build_query_space
+from ecphora_bench.recall.run_records import Figure, Metric
 
 COUNT = 20
 SAME, OTHER = "ana sails her boat", "loud trains leave"

@@ -7,8 +7,8 @@ import pytest
 from ecphora.consolidation.facts.event_time import Timestamp
 from ecphora.consolidation.facts.supersession import has_new_content, match_supersession, supersession_time
 from ecphora.consolidation.facts.utterances import RuleMatch, Utterance
-from ecphora.language.statements import statements
-from ecphora.model import Kind, Node
+from ecphora.language.statements.statements import statements
+from ecphora.model.types import Kind, Node
 
 BASE_TIME = datetime(2026, 3, 9, tzinfo=UTC)
 

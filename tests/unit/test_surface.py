@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import ecphora
 from ecphora import AutoConsolidate, Episode, Filter, LLMClient, Memory, OpenAILLM, Recollection
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.model import Contribution, Cost, Evidence, Hit, Kind, Node, Query, Validity, Why
-from ecphora.ports import Activation
-from ecphora.reprs import MAX_REPR_CHARS, ShortRepr, call_repr
+from ecphora.model.ports import Activation
+from ecphora.model.reprs import MAX_REPR_CHARS, ShortRepr, call_repr
+from ecphora.model.types import Contribution, Cost, Evidence, Hit, Kind, Node, Query, Validity, Why
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies import BUILT_IN, FAITHFUL
 from ecphora.testing import NOON, FakeClock
 

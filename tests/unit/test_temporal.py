@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import numpy as np
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.model import Interval, ValidityEnd
-from ecphora.stages.retrieval import temporal, validity
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Interval, ValidityEnd
+from ecphora.retrieval import temporal, validity
 from ecphora.testing import NOON, sample_batch, sample_node, sample_query
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.stages.synaptic import temporal_association
-from ecphora.stages.synaptic.spike_trains import SpikeTrains
+from ecphora.strategies.synaptic import temporal_association
+from ecphora.strategies.synaptic.spike_trains import SpikeTrains
 
 Train = Sequence[int]
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from ecphora import AsyncMemory, HashingEmbedder, Memory
-from ecphora.stores.temporary_store import TemporaryStore
+from ecphora.stores.sqlite import TemporaryStore
 
 
 def test_temporary_memory_remembers_until_it_is_closed() -> None:

@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
-from ecphora.stages.retrieval.bm25 import Postings
-from ecphora.stages.retrieval.term_coverage import term_coverage
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.retrieval.bm25 import Postings, term_coverage
 from ecphora.testing import sample_batch, sample_node, sample_query
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ecphora import text_format
+from ecphora.model import text_format
 
 AFTERNOON = datetime(2026, 9, 3, 14, 5, tzinfo=UTC)
 

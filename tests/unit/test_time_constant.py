@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import InvalidInput
-from ecphora.stages.synaptic.time_constant import TimeConstant
+from ecphora.strategies.synaptic.time_constant import TimeConstant
 
 
 @given(st.floats(1, 50), st.integers(0, 100))

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.language.dates import time_mentions, time_spans
-from ecphora.model import Interval
+from ecphora.language.dates.mentions import time_mentions, time_spans
+from ecphora.model.types import Interval
 
 FOLDER = Path(__file__).parent / "time_phrases"
 REFERENCE_TIMES = tuple(

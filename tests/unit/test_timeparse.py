@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from ecphora.errors import InvalidTime
-from ecphora.timeparse import from_epoch_seconds, parse_time
+from ecphora.model.times import from_epoch_seconds, parse_time
 
 LISBON = timezone(timedelta(hours=1))
 

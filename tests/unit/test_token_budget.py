@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.stages.retrieval import token_budget
-from ecphora.stages.retrieval.term_coverage import TermCoverage
+from ecphora.recall import token_budget
+from ecphora.retrieval.bm25 import TermCoverage
 
 
 def term_coverage(*hits: tuple[int, ...]) -> TermCoverage:

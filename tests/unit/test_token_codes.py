@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora import Episode, Memory
-from ecphora.embedders.e5.token_codes import CODE_SIZE, PACKED, TokenCodec, decode
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, ReaderUnavailable
-from ecphora.model import Filter
-from ecphora.ports import Passage, PassageCodes
+from ecphora.model.ports import Passage, PassageCodes
+from ecphora.model.types import Filter
+from ecphora.models.embedders.e5.token_codes import CODE_SIZE, PACKED, TokenCodec, decode
+from ecphora.models.embedders.hashing import HashingEmbedder
 
 CODEC = TokenCodec(np.zeros(CODE_SIZE, np.float32), np.eye(CODE_SIZE, dtype=np.float32))
 TURNS = [

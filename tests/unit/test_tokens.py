@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import InvalidInput, StoreBusy, StoreReadOnly
-from ecphora.server import tokens as tokens_module
-from ecphora.server.tokens import Right, Tokens
+from ecphora.remote.server import tokens as tokens_module
+from ecphora.remote.server.tokens import Right, Tokens
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
 

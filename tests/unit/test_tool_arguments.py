@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
-from ecphora.memory_tools import TOOLS
-from ecphora.model import Episode
-from ecphora.server.reference_profile import ReferenceProfile
+from ecphora.model.types import Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remote.mcp.reference_profile import ReferenceProfile
 from ecphora.testing import FakeClock
-from ecphora.tool_definitions import FunctionTool, read_json_texts
+from ecphora.tools.memory_tools import TOOLS
+from ecphora.tools.tool_definitions import FunctionTool, read_json_texts
 
 ANA = Episode("Ana moved to Porto.", id="home", speaker="Ana", happened_at="2026-05-03")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.cancellation import CallCancelled
-from ecphora.consolidation.triggers import CURSOR, AutoConsolidate, has_enough_pending, pending_rows
-from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.graph_updates import apply_batch
-from ecphora.model import RememberResult, WriteBatch
+from ecphora.model.cancellation import CallCancelled
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import RememberResult, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.remember.triggers import CURSOR, AutoConsolidate, has_enough_pending, pending_rows
 from ecphora.testing import FakeClock, sample_graph
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.model import FactRelation, Validity
-from ecphora.ports import Prompt
-from ecphora.stages.retrieval.trust import Attribution, may_supersede
+from ecphora.model.ports import Prompt
+from ecphora.model.types import FactRelation, Validity
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval.validity import Attribution, may_supersede
 from ecphora.testing import ConstantScorer, FakeClock, ScriptedLLM
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)

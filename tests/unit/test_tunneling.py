@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ecphora.stages.synapse import tunneling
-from ecphora.stages.synapse.dual_trigger import TriggerResult
-from ecphora.stages.synapse.spreading_activation import Dynamics, apply_sigmoid, inhibit_and_activate, initial
+from ecphora.strategies.synapse import tunneling
+from ecphora.strategies.synapse.dual_trigger import TriggerResult
+from ecphora.strategies.synapse.spreading_activation import Dynamics, apply_sigmoid, inhibit_and_activate, initial
 
 DYNAMICS = Dynamics(S=0.8, delta=0.5, beta=0.15, M=7, gamma=5.0, theta=0.5)
 

@@ -8,7 +8,7 @@ import pytest
 
 from ecphora import HashingEmbedder, Memory
 from ecphora.errors import InvalidInput
-from ecphora.model import Edge, Link, UndoBatch, WriteBatch
+from ecphora.model.types import Edge, Link, UndoBatch, WriteBatch
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock
 

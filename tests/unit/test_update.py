@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import IdCollision, InvalidInput
 from ecphora.memory import Memory
-from ecphora.model import Episode, Filter, Kind, Node, RememberResult, WriteBatch
+from ecphora.model.types import Episode, Filter, Kind, Node, RememberResult, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, graph_differences, sample_node
 

@@ -18,12 +18,12 @@ from ecphora.consolidation.facts.alignment import MAX_WINDOW_CHARS, statement_wi
 from ecphora.consolidation.facts.claims import MIN_SCORED_PAIRS
 from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge
 from ecphora.consolidation.facts.update_finder import MIN_PENDING_CONFIDENCE, MIN_PENDING_WITH_RULE
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidRecord
-from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.stages.retrieval.validity import MIN_CONFIDENCE
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.models.update_scorer import E5UpdateScorer
+from ecphora.retrieval.fusion import LinearModel
+from ecphora.retrieval.validity import MIN_CONFIDENCE
 from ecphora.testing import ConstantScorer, FakeClock
-from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 MIN_LOG_ODDS, MIN_PENDING_LOG_ODDS = (

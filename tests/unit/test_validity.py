@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import numpy as np
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.language.terms import hash_terms
-from ecphora.model import Edge, Kind, Link, Node, Rows, ValidityEnd, WriteBatch
-from ecphora.stages.retrieval import validity
-from ecphora.stages.retrieval.claim_topic import ClaimTopic
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.types import Edge, Kind, Link, Node, Rows, ValidityEnd, WriteBatch
+from ecphora.retrieval import validity
+from ecphora.retrieval.validity import ClaimTopic
 from ecphora.testing import NOON, sample_batch, sample_node, sample_query
 
 MEMORIES = tuple(sample_node(f"m{number}", f"Statement {number}.", seq=number) for number in range(1, 4))

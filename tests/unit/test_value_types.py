@@ -1,4 +1,4 @@
-"""Values of stages and strategies cannot be changed."""
+"""Values of retrieval and strategies cannot be changed."""
 
 import importlib
 import pkgutil
@@ -7,11 +7,11 @@ from types import ModuleType
 
 import pytest
 
-from ecphora import stages, strategies
+from ecphora import retrieval, strategies
 
 
-@pytest.mark.parametrize("package", [stages, strategies], ids=lambda package: package.__name__)
-def test_values_of_stages_and_strategies_cannot_change(package: ModuleType) -> None:
+@pytest.mark.parametrize("package", [retrieval, strategies], ids=lambda package: package.__name__)
+def test_values_of_retrieval_and_strategies_cannot_change(package: ModuleType) -> None:
     """They are shared by recalls that run at once, and kept with a graph."""
     names = [found.name for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     defined = [

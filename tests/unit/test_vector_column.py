@@ -6,16 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import WrongVector
-from ecphora.model import Vectors
-from ecphora.quantization import MIN_DIM, dequantize, quantize
-from ecphora.stores.row_mapping import (
-    blob_dim,
-    blobs_to_vectors,
-    half_to_levels,
-    half_vector_to_blob,
-    vector_to_blob,
-)
-from ecphora.vector_column import BLOCK, VectorColumn
+from ecphora.model.graph.vectors import BLOCK, MIN_DIM, VectorColumn, dequantize, quantize
+from ecphora.model.types import Vectors
+from ecphora.stores.row_mapping import blob_dim, blobs_to_vectors, half_to_levels, half_vector_to_blob, vector_to_blob
 
 DIMS = st.sampled_from([3, MIN_DIM - 1, MIN_DIM, MIN_DIM + 1, 384])
 

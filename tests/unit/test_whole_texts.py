@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.memory import Memory
-from ecphora.model import Edge, Episode, Kind, Link, Mark, WriteBatch
+from ecphora.model.types import Edge, Episode, Kind, Link, Mark, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock, sample_node
 
 LONG = "\n\n".join(f"# Part {part}\n\n" + f"Ana lives in Porto, part {part}. " * 40 for part in range(3))

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Filter, Memory, MessageOptions
-from ecphora.conditions import And, Eq, Exists, Gte
-from ecphora.deserialize import arguments_from_json, from_json
 from ecphora.errors import InvalidInput, InvalidTime
-from ecphora.messages import episodes_from_messages
-from ecphora.model import Cost, Evidence, Query, Reading
-from ecphora.recollection import Recollection
-from ecphora.reprs import show
-from ecphora.serialize import arguments_to_json, to_json
-from ecphora.strategies.fused import Fused
+from ecphora.memory import Facts, Maintenance
+from ecphora.model.conditions import And, Eq, Exists, Gte
+from ecphora.model.reprs import show
+from ecphora.model.types import Cost, Evidence, Query, Reading
+from ecphora.recall.recollection import Recollection
+from ecphora.remember.messages import episodes_from_messages
+from ecphora.remote.wire.deserialize import arguments_from_json, from_json
+from ecphora.remote.wire.serialize import arguments_to_json, to_json
+from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import NOON, FakeClock
-from ecphora.views import Facts, Maintenance
 
 DAY = date(2026, 6, 1)
 

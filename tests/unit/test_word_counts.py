@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.graph import Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.language.terms import extract_terms, hash_terms
-from ecphora.stages.retrieval.word_counts import (
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.retrieval.bm25 import (
     CHARACTERS_PER_WORD,
     is_character,
     is_mostly_characters,

@@ -10,8 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from ecphora.doctor import Severity, examine
-from ecphora.forget import forget
+from ecphora.maintenance.doctor import Severity, examine
+from ecphora.model.graph.forget import forget
 from ecphora.stores import write_ahead_log
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.stores.write_ahead_log import LogFault

@@ -7,27 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StaleWrite, StoreBusy
-from ecphora.graph import CachedDerivation, Graph
-from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
-from ecphora.model import (
-    Access,
-    AccessKind,
-    Edge,
-    Episode,
-    Kind,
-    Link,
-    Mark,
-    Node,
-    Query,
-    Tombstone,
-    WriteBatch,
-)
-from ecphora.ports import Activation, NodeReader
-from ecphora.stages.eisa import chronology
-from ecphora.stages.retrieval import dense, entity_vectors
+from ecphora.model.graph.graph import CachedDerivation, Graph
+from ecphora.model.graph.updates import apply_batch
+from ecphora.model.ports import Activation, NodeReader
+from ecphora.model.types import Access, AccessKind, Edge, Episode, Kind, Link, Mark, Node, Query, Tombstone, WriteBatch
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval import dense, entity_links, importance
 from ecphora.testing import FakeClock, sample_batch, sample_entity, sample_graph, sample_node, sample_vector
 
 
@@ -157,7 +144,7 @@ def test_recalled_memories_are_logged_in_order_of_last_access(path: Path) -> Non
         assert found == ["c", "b", "a"]
         assert accessed_ids(memory.graph(), AccessKind.RECALLED) == ["a", "b", "c"]
         graph = memory.graph()
-        assert chronology.chronology_weight(graph, graph.episodes).tolist() == pytest.approx([1 / 3, 2 / 3, 1])
+        assert importance.chronology_weight(graph, graph.episodes).tolist() == pytest.approx([1 / 3, 2 / 3, 1])
 
 
 # ---- background processing
@@ -261,7 +248,7 @@ def test_entity_vector_is_the_sum_of_its_mentions() -> None:
     edges = tuple(Edge(node.id, ana.id, Link.MENTIONS) for node in nodes)
     batch = sample_batch(*nodes, edges=edges)
     graph = apply_batch(Graph(), replace(batch, nodes=(*nodes, replace(ana, seq=3), replace(ben, seq=4)), revision=1))
-    found = entity_vectors.entity_vectors(graph)
+    found = entity_links.entity_vectors(graph)
     assert [graph.id(row) for row in found.rows.tolist()] == [ana.id, ben.id]
     assert found.sums[0] == pytest.approx(sum(batch.vectors.values()), abs=1e-5)
     assert not found.sums[1].any()

@@ -16,15 +16,22 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from ecphora import AsyncMemory, Episode, Filter, HashingEmbedder, Memory
-from ecphora.candidate_reading import _known_day
 from ecphora.consolidation import plan
 from ecphora.errors import InvalidTime, UnknownName
-from ecphora.model import Kind
-from ecphora.prompts import answer_prompt
+from ecphora.model.times import (
+    SystemZone,
+    check_zone,
+    from_epoch_seconds,
+    in_zone,
+    local_seconds,
+    local_zone,
+    parse_time,
+)
+from ecphora.model.types import Kind
+from ecphora.models.prompts import answer_prompt
+from ecphora.recall.candidate_reading import _known_day
 from ecphora.testing import FakeClock
 from ecphora.testing.samples import graph_differences, sample_node
-from ecphora.timeparse import from_epoch_seconds, in_zone, local_seconds, parse_time
-from ecphora.zones import SystemZone, check_zone, local_zone
 
 AUCKLAND = ZoneInfo("Pacific/Auckland")
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -137,7 +144,7 @@ def test_link_of_the_system_names_its_zone(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("TZ")
     link = tmp_path / "localtime"
     link.symlink_to("/usr/share/zoneinfo/Europe/Berlin")
-    monkeypatch.setattr("ecphora.zones.ZONE_LINK", link)
+    monkeypatch.setattr("ecphora.model.times.ZONE_LINK", link)
     assert local_zone() == BERLIN
 
 
@@ -385,7 +392,7 @@ def test_present_has_day_and_zone(zone: tzinfo, shown: str) -> None:
 
 def _is_in_time(memory: Memory, question: str) -> bool:
     """Whether the memory "swim" is of the time that a question names."""
-    from ecphora.stages.retrieval.temporal import is_in_query_time  # noqa: PLC0415
+    from ecphora.retrieval.temporal import is_in_query_time  # noqa: PLC0415
 
     graph = memory.graph()
     row = graph.row("swim")

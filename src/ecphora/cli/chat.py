@@ -1,4 +1,4 @@
-"""The commands ``ask`` and ``chat``: one question, or a conversation. :mod:`ecphora.answering` makes the answers."""
+"""The commands ``ask`` and ``chat``: one question, or a conversation. See :mod:`ecphora.recall.answering`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,20 +8,19 @@ from typing import Any
 import click
 from rich.text import Text
 
-from .. import answering, short_ids
-from ..answering import Answer
-from ..default_limits import RECALL_LIMIT
 from ..errors import InvalidInput, InvalidText
-from ..invisible_chars import single_line
+from ..language.chat_roles import Role
 from ..language.question import is_question
-from ..language.roles import Role
-from ..llm_client import LLMClient
 from ..memory import Memory
-from ..model import Filter, Include, NodeId
-from ..ports import Prompt
-from ..recollection import DEFAULT_BUDGET, Recollection
-from ..text_format import count_noun
-from . import render, serialize
+from ..model.ports import Prompt
+from ..model.text_format import count_noun, single_line
+from ..model.types import Filter, Include, NodeId
+from ..model.validation import RECALL_LIMIT
+from ..models.llm_client import LLMClient
+from ..recall import answering, short_ids
+from ..recall.answering import Answer
+from ..recall.recollection import DEFAULT_BUDGET, Recollection
+from . import render
 from .context import EXIT_NOT_FOUND, EXIT_UNSURE, CommandContext, common_options, evidence_option, strategy_options
 from .options import include_option, question_options
 
@@ -143,7 +142,7 @@ def _print_answer(
 ) -> None:
     if context.as_json:
         context.write_json(
-            {"question": recollection.query.text, **serialize.answer_to_dict(recollection, answer, llm_client)}
+            {"question": recollection.query.text, **render.answer_to_dict(recollection, answer, llm_client)}
         )
         return
     console = context.out
@@ -231,7 +230,7 @@ class ChatSession:
     def _print_reply(self, recollection: Recollection, answer: Answer) -> None:
         if self.context.as_json:
             self.context.write_json(
-                {"session": self.session, **serialize.answer_to_dict(recollection, answer, self.llm_client)}
+                {"session": self.session, **render.answer_to_dict(recollection, answer, self.llm_client)}
             )
             return
         console = self.context.out

@@ -7,16 +7,15 @@ from contextlib import closing, contextmanager
 import click
 from rich.text import Text
 
-from .. import short_ids
-from ..default_limits import LIST_LIMIT
-from ..invisible_chars import single_line
-from ..llm_client import LLMClient
-from ..llms.from_setting import parse_prices
 from ..memory import Memory
-from ..model import FactRelation, Insight, NodeId
+from ..model.text_format import count_noun, short_minute, single_line
+from ..model.types import FactRelation, Insight, NodeId
+from ..model.validation import LIST_LIMIT
+from ..models.llm_client import LLMClient
+from ..models.llms.from_setting import parse_prices
+from ..recall import short_ids
 from ..stores.sqlite import SQLiteStore
-from ..text_format import count_noun, short_minute
-from . import render, serialize
+from . import render
 from .context import EXIT_NOT_FOUND, CommandContext, HomePath, check_output_path, common_options
 
 MAX_COUNTED = 1_000
@@ -171,7 +170,7 @@ def undo(context: CommandContext, *, batch: str | None) -> None:
         batch_ids = [entry.id for entry in memory.maintenance.batches()]
         undone_batch = memory.undo(batch and short_ids.resolve_among(batch, batch_ids))
     if context.as_json:
-        context.write_json(serialize.undo_batch_to_dict(undone_batch))
+        context.write_json(render.undo_batch_to_dict(undone_batch))
     else:
         context.print_line(f"undone: {undone_batch.id} of {short_minute(undone_batch.at)}")
 

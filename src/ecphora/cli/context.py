@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 import click
 
 from ..errors import EcphoraError, InvalidInput, InvalidText, StoreReadOnly, UnknownName
-from ..invisible_chars import escape_invisible, single_line
+from ..model.text_format import escape_invisible, single_line
 
 if TYPE_CHECKING:  # importing these takes a third of a second, too long for --help
     from rich.console import Console
 
     from ..memory import Memory
-    from ..model import Vectors
-    from ..ports import Store
+    from ..model.ports import Store
+    from ..model.types import Vectors
     from ..settings import Settings
 
 EXIT_NOT_FOUND = 3

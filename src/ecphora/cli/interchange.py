@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from ..errors import InvalidText
-from ..interchange import importers
-from ..text_format import count_noun
+from ..maintenance.interchange import importers
+from ..model.text_format import count_noun
 from .context import CommandContext, HomePath, check_output_path, common_options, read_stdin
 from .render import progress_bar
 

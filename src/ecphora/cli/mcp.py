@@ -12,10 +12,10 @@ import click
 
 from ..errors import InvalidInput, StoreReadOnly
 from .context import CommandContext, CommandFunction, HomePath, common_options
-from .server_access import access_options, find_tokens, make_policy
+from .serve import access_options, find_tokens, make_policy
 
 if TYPE_CHECKING:  # needs the extra
-    from ..server.access_control import AccessPolicy
+    from ..remote.server.access_control import AccessPolicy
 
 STDIO_EXTRAS, HTTP_EXTRAS = "mcp", "mcp,server"
 """The extras with the packages of the server, over stdin and stdout and on a port."""
@@ -124,9 +124,9 @@ def _serve_http(
     receive_seconds: float,
     find_policy: Callable[[], "AccessPolicy"],
 ) -> None:
-    names = ("mcp_http", "listening", "app", "limits")
-    mcp_http, listening, app, limits = (_import_server(name, HTTP_EXTRAS) for name in names)
-    options = app.ServerOptions(find_policy(), limits.Limits(receive_seconds=receive_seconds))
+    names = ("mcp.http", "server.listening", "server.app", "server.gate")
+    mcp_http, listening, app, gate = (_import_server(name, HTTP_EXTRAS) for name in names)
+    options = app.ServerOptions(find_policy(), gate.Limits(receive_seconds=receive_seconds))
 
     def on_start(url: str) -> None:
         if context.as_json:
@@ -147,7 +147,7 @@ def _serve_http(
 
 
 def _serve(context: CommandContext, profile: Any) -> None:
-    mcp_server = _import_server("mcp_server", STDIO_EXTRAS)
+    mcp_server = _import_server("mcp.server", STDIO_EXTRAS)
     with context.open_memory(create=True, needs_embedder=True) as memory:
         mcp_server.serve_stdio(memory, profile)
 
@@ -155,7 +155,7 @@ def _serve(context: CommandContext, profile: Any) -> None:
 def _import_server(module: str, extras: str) -> Any:
     """A module that needs the packages of these extras."""
     try:
-        return import_module(f"ecphora.server.{module}")
+        return import_module(f"ecphora.remote.{module}")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("ecphora"):
             raise
@@ -165,7 +165,7 @@ def _import_server(module: str, extras: str) -> Any:
 
 
 def _install(context: CommandContext, host_name: str, profile: str, *, is_dry_run: bool) -> None:
-    from ..server import host_config  # noqa: PLC0415
+    from ..remote.mcp import host_config  # noqa: PLC0415
 
     given = click.get_current_context().params
     options = {"scope": given["scope"], "embedder": given["embedder"]}
@@ -189,8 +189,8 @@ def _install(context: CommandContext, host_name: str, profile: str, *, is_dry_ru
 
 
 def _import_graph(context: CommandContext, path: Path) -> None:
-    from ..server.graph_lines import import_lines  # noqa: PLC0415
-    from ..server.knowledge_graph import KnowledgeGraph  # noqa: PLC0415
+    from ..remote.mcp.graph_lines import import_lines  # noqa: PLC0415
+    from ..remote.mcp.knowledge_graph import KnowledgeGraph  # noqa: PLC0415
 
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
@@ -208,8 +208,8 @@ def _import_graph(context: CommandContext, path: Path) -> None:
 
 
 def _export_graph(context: CommandContext, path: str) -> None:
-    from ..server.graph_lines import write_lines  # noqa: PLC0415
-    from ..server.knowledge_graph import KnowledgeGraph  # noqa: PLC0415
+    from ..remote.mcp.graph_lines import write_lines  # noqa: PLC0415
+    from ..remote.mcp.knowledge_graph import KnowledgeGraph  # noqa: PLC0415
 
     with context.open_memory() as memory:
         text = "\n".join(write_lines(KnowledgeGraph(memory).read()))

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..default_limits import RECALL_LIMIT
+from ..model.validation import RECALL_LIMIT
 from .context import CommandFunction, strategy_options
 
 if TYPE_CHECKING:
-    from ..model import Media, MediaQuery
+    from ..model.types import Media, MediaQuery
 
 
 def filter_options(command: CommandFunction) -> CommandFunction:
@@ -56,7 +56,7 @@ def filter_options(command: CommandFunction) -> CommandFunction:
         before: str | None,
         **arguments: Any,
     ) -> Any:
-        from ..model import Filter  # noqa: PLC0415
+        from ..model.types import Filter  # noqa: PLC0415
 
         parts = [part for part in ({key: {"$eq": value} for key, value in metadata.items()}, conditions) if part]
         matched = {"$and": parts} if parts else {}
@@ -139,16 +139,16 @@ def parse_key_values(_ctx: click.Context, _param: click.Parameter, values: Seque
 
 def parse_media(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> "tuple[Media, ...]":
     """JSON options as media."""
-    from ..deserialize import from_json  # noqa: PLC0415
-    from ..model import Media  # noqa: PLC0415
+    from ..model.types import Media  # noqa: PLC0415
+    from ..remote.wire.deserialize import from_json  # noqa: PLC0415
 
     return tuple(from_json(Media, parse_json_object(ctx, param, value)) for value in values)
 
 
 def parse_media_query(ctx: click.Context, param: click.Parameter, value: str | None) -> "MediaQuery | None":
     """A JSON option as a query by media, None if it is not given."""
-    from ..deserialize import from_json  # noqa: PLC0415
-    from ..model import MediaQuery  # noqa: PLC0415
+    from ..model.types import MediaQuery  # noqa: PLC0415
+    from ..remote.wire.deserialize import from_json  # noqa: PLC0415
 
     return None if value is None else from_json(MediaQuery, parse_json_object(ctx, param, value))
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from .. import short_ids
 from ..errors import InvalidInput
-from ..interchange.json_lines import SkippedLine, skipped_notices
-from ..llms.from_setting import parse_prices
+from ..maintenance.interchange.json_lines import SkippedLine, skipped_notices
 from ..memory import Memory
-from ..model import ExtractionReport, Media, RememberResult
-from . import remember_input, text_files
+from ..model.types import ExtractionReport, Media, RememberResult
+from ..models.llms.from_setting import parse_prices
+from ..recall import short_ids
+from . import remember_input
 from .context import CommandContext, common_options, strategy_options
 from .options import parse_key_values, parse_media
 from .render import estimate_text, progress_bar
@@ -140,7 +140,7 @@ def remember(
     )
     with _open_memory(context, dry_run=dry_run) as memory, bar as progress:
         if files and happened_at is None:
-            episodes = [text_files.with_stored_time(memory, episode) for episode in episodes]
+            episodes = [remember_input.with_stored_time(memory, episode) for episode in episodes]
         if supersedes:
             full_id = short_ids.resolve_id(supersedes, memory.graph())
             episodes = [

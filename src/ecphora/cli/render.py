@@ -7,9 +7,9 @@ Characters that would control the terminal are always replaced: :func:`make_cons
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderableType, RenderHook, RenderResult
 from rich.padding import Padding
@@ -17,17 +17,43 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from ..explain import WhyNot
-from ..invisible_chars import REPLACEMENT, single_line, strip_invisible
-from ..llm_usage import LLMEstimate
 from ..memory import Memory
-from ..model import PRIOR, Contribution, Evidence, History, Hit, Kind, Mark, Node, NodeId, Validity, Why
-from ..recollection import Recollection
-from ..short_ids import abbreviate
-from ..text_format import collapse_whitespace, count_noun, describe_validity, short_day, short_minute, truncate
+from ..model.text_format import (
+    REPLACEMENT,
+    collapse_whitespace,
+    count_noun,
+    describe_validity,
+    short_day,
+    short_minute,
+    single_line,
+    strip_invisible,
+    truncate,
+)
+from ..model.types import (
+    PRIOR,
+    Contribution,
+    Evidence,
+    History,
+    Hit,
+    Kind,
+    LLMEstimate,
+    Mark,
+    Node,
+    NodeId,
+    Validity,
+    Why,
+)
+from ..recall.explain import WhyNot
+from ..recall.recollection import Recollection
+from ..recall.short_ids import abbreviate
 
 if TYPE_CHECKING:
-    from ..doctor import Report
+    from ..maintenance.doctor import Report
+    from ..model.types import UndoBatch
+    from ..models.llm_client import LLMClient
+    from ..recall.answering import Answer
+    from ..recall.recollection import Recollection
+
 
 NARROW_WIDTH = 76
 """Width in columns below which a hit's text is printed under its line instead of beside it."""
@@ -364,7 +390,7 @@ def print_history(console: Console, history: History) -> None:
 
 def print_report(console: Console, report: "Report") -> None:
     """Draw the findings of a doctor report, worst first."""
-    from ..doctor import Severity  # noqa: PLC0415  # not needed by a recall
+    from ..maintenance.doctor import Severity  # noqa: PLC0415  # not needed by a recall
 
     colors = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
     for finding in report.findings:
@@ -388,3 +414,36 @@ def estimate_text(estimate: LLMEstimate, prices: tuple[float, float] | None) -> 
         f"{estimate.max_tokens_in:,} tokens in and {estimate.max_tokens_out:,} tokens out"
     )
     return text if prices is None else f"{text}, which is ${estimate.max_cost_usd(prices):.4f}"
+
+
+# ---- serialize
+#
+# JSON forms of results for which a command prints more than the result's own ``to_dict``.
+
+
+def answer_to_dict(recollection: "Recollection", answer: "Answer", llm_client: "LLMClient | None") -> dict[str, Any]:
+    """An answer with the memories that it cites."""
+    return {
+        "answer": answer.text,
+        "is_answered": answer.is_answered,
+        "cited_ids": list(answer.cited_ids),
+        "is_extractive": answer.is_extractive,
+        "error": answer.error,
+        "evidence": answer.evidence.value,
+        "confidence": round(recollection.confidence, 4),
+        "llm": None if llm_client is None else llm_client.name,
+        "usage": asdict(answer.usage),
+        "exchange_id": answer.exchange_id,
+        "notices": list(answer.notices),
+        "memories": [hit.node.to_dict() for hit in recollection if hit.id in answer.cited_ids],
+    }
+
+
+def undo_batch_to_dict(batch: "UndoBatch") -> dict[str, Any]:
+    """An undo batch that was undone."""
+    return {"undo_batch": batch.id, "at": batch.at.isoformat(), "counts": dict(batch.counts)}
+
+
+def report_to_dict(report: "Report") -> dict[str, Any]:
+    """A doctor report on a file."""
+    return {**asdict(report), "is_healthy": report.is_healthy}

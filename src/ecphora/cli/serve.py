@@ -3,17 +3,225 @@
 import importlib.util
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import InvalidInput
-from .context import CommandContext, common_options, strategy_options
-from .server_access import access_options, find_tokens, make_policy
+from ..models.http_client import is_loopback
+from ..remote.server.listening import ANY_ORIGIN, LOOPBACK_NAMES, OPAQUE_ORIGIN, is_origin
+from ..remote.server.tokens import ALL_SCOPES, Grant, Right, Tokens
+from .context import CommandContext, CommandFunction, common_options, open_context, strategy_options
+from .render import table
 
-if TYPE_CHECKING:  # needs the extra
-    from ..server.tracing import RequestTracer
+if TYPE_CHECKING:
+    from ..remote.server.access_control import AccessPolicy
+    from ..remote.server.metrics import RequestTracer
+
+
+# ---- server access
+#
+# What the commands that listen on a port share: where they listen, and who is let in.
+
+
+def access_options(port: int) -> Callable[[CommandFunction], CommandFunction]:
+    """The options that say where to listen, by default on ``port``, and who is let in."""
+    decorators: list[Callable[[CommandFunction], CommandFunction]] = [
+        click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Where to listen. Others need tokens, and TLS."
+        ),
+        click.option(
+            "--port", type=click.IntRange(0, 65535), default=port, show_default=True, help="The port; 0 for any."
+        ),
+        click.option(
+            "--no-auth", is_flag=True, help="Let every program on this machine do everything, without a token."
+        ),
+        click.option(
+            "--allow-origin",
+            "origins",
+            multiple=True,
+            metavar="ORIGIN",
+            help="Let pages of this origin send requests; repeatable.",
+        ),
+        click.option(
+            "--allow-host",
+            "hosts",
+            multiple=True,
+            metavar="NAME",
+            help="A name by which requests may address it; repeatable.",
+        ),
+        click.option(
+            "--receive-timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            default=20.0,
+            show_default=True,
+            help="Seconds for the head of a request to arrive, and for its body.",
+        ),
+    ]
+
+    def add(command: CommandFunction) -> CommandFunction:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return add
+
+
+def find_tokens(db: Path, host: str, *, no_auth: bool) -> Tokens | None:
+    """The tokens that are let in, None if none are needed; raises ``UsageError`` for what is unsafe or useless."""
+    tokens = Tokens(db)
+    if no_auth and not is_loopback(host):
+        raise click.UsageError(
+            f"--no-auth is for this machine alone, and others reach {host}; leave out one of the two"
+        )
+    if not no_auth and not tokens.grants():
+        raise click.UsageError(f"no token may use {db} yet; make one: ecphora token create NAME --db {db}")
+    return None if no_auth else tokens
+
+
+def make_policy(tokens: Tokens | None, host: str, origins: Sequence[str], hosts: Sequence[str]) -> "AccessPolicy":
+    """The policy of a server that listens on ``host``; raises ``UsageError`` for origins that are wrong or unsafe."""
+    from ..remote.server.access_control import AccessPolicy  # noqa: PLC0415  # needs the extra
+
+    for origin in origins:
+        if not is_origin(origin):
+            raise click.UsageError(
+                f"--allow-origin {origin} is no origin of a page; give scheme, host and port as browsers do, such as "
+                "https://app.example or http://localhost:3000"
+            )
+        if tokens is None and origin in {ANY_ORIGIN, OPAQUE_ORIGIN}:
+            raise click.UsageError(
+                f"--allow-origin {origin} with --no-auth would let every web page use the memory; name the origin"
+            )
+    names = frozenset({*LOOPBACK_NAMES, *hosts}) if is_loopback(host) else frozenset(hosts) or None
+    return AccessPolicy(tokens, frozenset(origins), names)
+
+
+# ---- tokens
+#
+# The commands ``token create``, ``token list`` and ``token revoke``: who may use the server.
+
+
+def _options(command: CommandFunction) -> CommandFunction:
+    """Add the options that the commands share."""
+    json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else.")
+    db_option = click.option("--db", metavar="PATH", help="The memory's file.  [env ECPHORA_DB; default ecphora.db]")
+    return db_option(json_option(command))
+
+
+def _open(db: str | None, *, as_json: bool) -> tuple[CommandContext, Tokens]:
+    click.get_current_context().meta["ecphora.json"] = as_json
+    context = open_context(as_json=as_json, db=db)
+    return context, Tokens(context.file, zone=context.settings.zone)
+
+
+@click.group()
+def token() -> None:
+    """Make, list and revoke the access tokens of the server.
+
+    They are kept in a file beside the memory's file, as digests: a token is shown once, when it is made. A change
+    counts at once, also for a server that runs.
+    """
+
+
+@token.command()
+@click.argument("name")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    metavar="NAME",
+    help="A scope that the token is for; may be repeated.  [default: the scope that is set, else 'default']",
+)
+@click.option("--all-scopes", is_flag=True, help="For every scope, also for those to come.")
+@click.option(
+    "--right",
+    "rights",
+    multiple=True,
+    type=click.Choice([right.value for right in Right]),
+    default=(Right.READ.value, Right.WRITE.value),
+    help="What the token may do; may be repeated. admin includes the others.  [default: read and write]",
+)
+@click.option("--expires-at", metavar="DATE", help="From this time on the token is refused.  [default: never]")
+@click.option(
+    "--zone",
+    metavar="NAME",
+    help="The time zone of the token's user, such as Europe/Lisbon.  [default: the zone of the server]",
+)
+@_options
+def create(
+    *,
+    name: str,
+    scopes: Sequence[str],
+    all_scopes: bool,
+    rights: Sequence[str],
+    expires_at: str | None,
+    zone: str | None,
+    db: str | None,
+    as_json: bool,
+) -> None:
+    """Make a token and print it, this one time. NAME says what it is for, such as "laptop"."""
+    if all_scopes and scopes:
+        raise click.UsageError("give --scope or --all-scopes, not both")
+    context, tokens = _open(db, as_json=as_json)
+    chosen = ALL_SCOPES if all_scopes else tuple(scopes) or (context.settings.scope,)
+    made = tokens.create(name, scopes=chosen, rights=rights, expires_at=expires_at, zone=zone)
+    grant = next(grant for grant in tokens.grants() if grant.name == name)
+    if as_json:
+        context.write_json({"token": made, **grant.to_dict()})
+        return
+    context.note(f"The token {name} may {_rights(grant)} in {_scopes(grant)}. Keep it: it is not shown again.")
+    context.print_line(made)
+
+
+@token.command(name="list")
+@_options
+def list_(*, db: str | None, as_json: bool) -> None:
+    """List the tokens: their names, scopes and rights."""
+    context, tokens = _open(db, as_json=as_json)
+    grants = tokens.grants()
+    if as_json:
+        context.write_json([grant.to_dict() for grant in grants])
+        return
+    rows = [
+        (
+            grant.name,
+            _scopes(grant),
+            _rights(grant),
+            f"{grant.created_at:%Y-%m-%d}",
+            "never" if grant.expires_at is None else f"{grant.expires_at:%Y-%m-%d %H:%M}",
+            grant.zone or "",
+        )
+        for grant in grants
+    ]
+    columns = dict.fromkeys(("token", "scopes", "rights", "made", "expires", "zone"), "left")
+    context.out.print(table(columns, rows) if rows else "no tokens yet; make one with ecphora token create NAME")
+
+
+@token.command()
+@click.argument("name")
+@_options
+def revoke(*, name: str, db: str | None, as_json: bool) -> None:
+    """Revoke a token by its name; servers that run refuse it from now on."""
+    context, tokens = _open(db, as_json=as_json)
+    grant = tokens.revoke(name)
+    if as_json:
+        context.write_json(grant.to_dict())
+    else:
+        context.print_line(f"revoked {name}")
+
+
+def _scopes(grant: Grant) -> str:
+    return "every scope" if isinstance(grant.scopes, str) else ", ".join(grant.scopes)
+
+
+def _rights(grant: Grant) -> str:
+    return ", ".join(right.value for right in grant.rights)
+
+
+# ---- serve
 
 GRACE_SECONDS = 30
 """Seconds that requests in progress have to end once the server is told to stop."""
@@ -61,9 +269,9 @@ def serve(
         raise InvalidInput(
             f"the server needs {' and '.join(missing)}; install them with: pip install 'ecphora[server]'"
         )
-    from ..server.app import ServerOptions, make_app  # noqa: PLC0415  # needs the extra
-    from ..server.limits import Limits  # noqa: PLC0415
-    from ..server.listening import run_server  # noqa: PLC0415
+    from ..remote.server.app import ServerOptions, make_app  # noqa: PLC0415  # needs the extra
+    from ..remote.server.gate import Limits  # noqa: PLC0415
+    from ..remote.server.listening import run_server  # noqa: PLC0415
 
     app = make_app(
         context.settings,
@@ -101,7 +309,7 @@ def serve(
 
 def _make_tracer(url: str) -> "RequestTracer":
     try:
-        from ..server.tracing import RequestTracer  # noqa: PLC0415  # needs the extra
+        from ..remote.server.metrics import RequestTracer  # noqa: PLC0415  # needs the extra
     except ImportError as error:
         raise InvalidInput(
             f'--otlp needs OpenTelemetry ({error.name}); install it: pip install "ecphora[otel]"'

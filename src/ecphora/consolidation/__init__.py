@@ -1,1 +1,1 @@
-"""Consolidation: what is planned from new memories, namely claims and updates, aliases of entities, and insights."""
+"""Consolidation: updates of facts, names of the same person, insights."""

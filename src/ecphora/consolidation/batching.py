@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ..ports import SecondsLeft
+from ..model.ports import SecondsLeft
 
 TARGET_SECONDS = 0.2
 """Seconds that a batch of more than one item should take at most."""

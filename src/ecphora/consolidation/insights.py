@@ -12,12 +12,12 @@ from datetime import datetime
 
 import numpy as np
 
-from ..graph import Graph, epoch_seconds
-from ..model import Edge, Link, Mask, Node, Rows, Vector, Vectors
-from ..ports import NodeReader, SecondsLeft
-from ..stages.retrieval import importance, insight_index
-from ..stages.weave import extractive_summary, generative_summary, synthesis_objective
-from ..stages.weave.clustering import (
+from ..model.graph.graph import Graph, epoch_seconds
+from ..model.ports import NodeReader, SecondsLeft
+from ..model.types import Edge, Link, Mask, Node, Rows, Vector, Vectors
+from ..retrieval import importance, insight_index
+from ..strategies.weave import extractive_summary, generative_summary
+from ..strategies.weave.clustering import (
     ClusteringConfig,
     grow_cluster,
     has_fact_update,
@@ -25,8 +25,8 @@ from ..stages.weave.clustering import (
     nearest_neighbors,
     passes_quality_check,
 )
-from ..stages.weave.generative_summary import InsightWriter
-from ..stages.weave.insight_aggregate import derived_from_strands, insight_id, insight_node
+from ..strategies.weave.generative_summary import InsightWriter
+from ..strategies.weave.insight_particle import derived_from_strands, insight_id, insight_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def _insight_text(
     Such a text must have a smaller L (equation 6) than the quotes, and a similar source for each of its sentences.
     """
     vectors, weights = context.vectors(rows), context.weights[rows] / context.weights[rows].sum()
-    costs = synthesis_objective.token_costs(leaves, context.config.token_cost)
+    costs = extractive_summary.token_costs(leaves, context.config.token_cost)
     chosen = extractive_summary.select_sentences(vectors, weights, costs)
     quotes = extractive_summary.quote([leaves[place] for place in chosen])
     written = (writer.write(sources) or "").strip() if writer is not None else ""
@@ -247,7 +247,7 @@ def _insight_text(
         source_vectors,
         weights,
         token_cost=context.config.token_cost,
-        extractive_objective=synthesis_objective.objective(vectors[chosen], vectors, weights, costs[chosen].sum()),
+        extractive_objective=extractive_summary.objective(vectors[chosen], vectors, weights, costs[chosen].sum()),
         min_cosine=context.config.min_support_cosine,
         transform=lambda found: _center(found, context.mean_vector),
     )

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from .. import encode, prompts
 from ..errors import InvalidTime
-from ..graph import Graph
-from ..graph_updates import apply_batch
-from ..llm_client import LLMClient
-from ..model import Kind, Link, Node, NodeId, Rows, Vector, WriteBatch
-from ..ports import NodeReader, SecondsLeft
-from ..prompts import replies
-from ..stages.retrieval.validity import MIN_CONFIDENCE
-from ..stages.weave.generative_summary import InsightWriter
-from ..timeparse import parse_time
+from ..model.graph.graph import Graph
+from ..model.graph.updates import apply_batch
+from ..model.ports import NodeReader, SecondsLeft
+from ..model.times import parse_time
+from ..model.types import Kind, Link, Node, NodeId, Rows, Vector, WriteBatch
+from ..models import prompts
+from ..models.llm_client import LLMClient
+from ..models.prompts import replies
+from ..remember import encode
+from ..remember.triggers import CURSOR, pending_rows
+from ..retrieval.validity import MIN_CONFIDENCE
+from ..strategies.weave.generative_summary import InsightWriter
 from . import insights
 from .batching import adaptive_batches
 from .entities import resolution
@@ -23,7 +25,6 @@ from .facts.judge import load_update_judge
 from .facts.llm_claims import Fact, claim_facts
 from .facts.topic_extraction import EmbedFunction
 from .facts.update_finder import ScorePairs
-from .triggers import CURSOR, pending_rows
 
 CLAIMS_CURSOR = "consolidation/claims"
 """The cursor for claims and names alone. It is ahead of ``CURSOR`` where the time ran out in the middle of a step."""

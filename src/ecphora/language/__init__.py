@@ -1,1 +1,1 @@
-"""Text analysis without a language model: one function a question, one file a topic. All functions are pure."""
+"""Text analysis without a model: terms, names, dates, identifiers, statements, chunks."""

@@ -1,14 +1,206 @@
 """Splits long texts into chunks that fit an embedder. Lossless: the concatenated chunks are the text."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from unicodedata import category
 
-from ..lazy_pattern import lazy_pattern
-from .blocks import Block, is_markdown, plain_blocks
-from .scripts import count_unspaced
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from ..model.lazy_pattern import lazy_pattern
+from .scripts import UNSPACED_CHARS, count_unspaced
+
+# ---- paragraphs
+#
+# Splits prose into paragraphs at blank lines, and joins wrapped lines.
+
+BLOCK_START = lazy_pattern(r"\s*(?:[-*+•>|#]|\d{1,9}[.)])(?:\s|$)")
+"""The start of a list item, a heading, a quotation or a table row: such a line does not continue the previous one."""
+_HEADING = lazy_pattern(r"\s*#{1,6}\s")
+_HANGUL = "\uac00-\ud7af"
+_UNSPACED_LINE_BREAK = lazy_pattern(rf"(?<=[{UNSPACED_CHARS}])(?<![{_HANGUL}])\n(?=[{UNSPACED_CHARS}])(?![{_HANGUL}])")
+"""A line end between two letters of a script without spaces."""
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text, each as one line, or as several if it contains list items, headings or rows."""
+    found: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.strip():
+            found[-1].append(line.rstrip())
+        elif found[-1]:
+            found.append([])
+    return [_unwrap(lines) for lines in found if lines]
+
+
+def _unwrap(lines: list[str]) -> str:
+    """Join wrapped lines."""
+    kept = [[lines[0].strip()]]
+    for before, line in pairwise(lines):
+        if BLOCK_START.match(line) or _HEADING.match(before):
+            kept.append([line])
+        else:
+            kept[-1].append(line.strip())
+    return "\n".join(_UNSPACED_LINE_BREAK.sub("", "\n".join(parts)).replace("\n", " ") for parts in kept)
+
+
+# ---- blocks
+#
+# The blocks of a text: paragraphs, list items, code, tables and headings.
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_GAP = re.compile(r"(?P<end>\r\n|\r|\n)\s*")
+_ATX_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+\S")
+_SETEXT_UNDERLINE = re.compile(r" {0,3}={3,}\s*$")
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A span of a text, ``text[start:end]``, with the white space that follows it.
+
+    ``level`` is 1 to 6 for a heading, whose words are ``title``, and 0 otherwise. ``is_line_oriented`` marks a block
+    that may be split after any line: code, a table. ``children`` are the blocks inside, such as list items; together
+    they are the block.
+    """
+
+    start: int
+    end: int
+    level: int = 0
+    title: str = ""
+    is_line_oriented: bool = False
+    children: tuple["Block", ...] = ()
+
+
+def lines(text: str) -> Iterator[re.Match[str]]:
+    """The lines of a text with their ends; line ends are those of Markdown: LF, CR LF or CR."""
+    return _LINE.finditer(text)
+
+
+def plain_blocks(text: str) -> tuple[Block, ...]:
+    """The blocks of a plain text: a block begins after a blank line, and at a list item."""
+    starts = [0]
+    for gap in _GAP.finditer(text, len(text) - len(text.lstrip())):
+        line_offset = max(gap[0].rfind("\n"), gap[0].rfind("\r")) + 1
+        start = gap.start() + line_offset
+        if gap.end() < len(text) and (line_offset > len(gap["end"]) or BLOCK_START.match(text, start)):
+            starts.append(start)
+    return tuple(Block(start, end) for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+
+
+def is_markdown(text: str) -> bool:
+    """Whether a text looks like Markdown: it has a heading between blank lines, or a fenced block."""
+    fences, previous, is_heading = 0, "", False
+    is_after_blank = True
+    for match in lines(text):
+        line = match[0]
+        is_blank = line.isspace()
+        if is_heading and is_blank:
+            return True
+        fences += _FENCE.match(line) is not None
+        is_heading = (is_after_blank and _ATX_HEADING.match(line) is not None) or (
+            not previous.isspace() and _SETEXT_UNDERLINE.match(line) is not None
+        )
+        is_after_blank, previous = is_blank, line
+    return is_heading or fences > 1
+
+
+# ---- markdown
+#
+# The blocks of Markdown, as CommonMark and GitHub's tables define them.
+#
+# Imported only for a long Markdown text: the parser is slow to load.
+
+MAX_NESTING = 20
+"""Maximum nesting depth of blocks; a list takes two levels."""
+MAX_TITLE_CHARS = 120
+"""Characters kept of a heading."""
+
+_PARSER = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
+_PARSER.core.ruler.enableOnly(["normalize", "block"])
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*(?:\r\n|\r|\n)(?:[^\r\n]*(?:\r\n|\r|\n)){1,200}?(?:---|\.\.\.)[ \t]*(?:\r\n|\r|\n|\Z)"
+)
+_CONTAINERS = frozenset({"bullet_list_open", "ordered_list_open", "list_item_open", "blockquote_open"})
+_LINE_ORIENTED = frozenset({"fence", "code_block", "html_block", "table_open"})
+
+
+def markdown_blocks(text: str) -> tuple[Block, ...]:
+    """The blocks of a Markdown text; front matter is one block, and not a heading."""
+    front = _FRONT_MATTER.match(text)
+    first = 0 if front is None else front.end()
+    starts = [first, *(first + line.end() for line in lines(text[first:]))]
+    tokens = _PARSER.parse(text[first:])
+    found = _blocks_between(tokens, starts, first, len(text))
+    return found if front is None else (Block(0, first, is_line_oriented=True), *found)
+
+
+def _blocks_between(tokens: Sequence[Token], starts: Sequence[int], start: int, end: int) -> tuple[Block, ...]:
+    """The outermost blocks of some tokens; together they cover ``text[start:end]``."""
+    spans = list(_outermost_spans(tokens))
+    if not spans:
+        return (Block(start, end),) if start < end else ()
+    offsets = [start, *(starts[_start_line(tokens[first])] for first, _ in spans[1:]), end]
+    return tuple(
+        _block(tokens[first:last], starts, *bounds)
+        for (first, last), bounds in zip(spans, pairwise(offsets), strict=True)
+    )
+
+
+def _outermost_spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
+    """The index spans of the tokens that are inside no other; of several on one line only the first counts."""
+    spans: list[tuple[int, int]] = []
+    depth = first = 0
+    for index, token in enumerate(tokens):
+        if depth == 0:
+            first = index
+        depth += token.nesting
+        if depth == 0:
+            is_same_line = spans and _start_line(tokens[spans[-1][0]]) == _start_line(tokens[first])
+            if not is_same_line:
+                spans.append((first, index + 1))
+    return spans
+
+
+def _start_line(token: Token) -> int:
+    return token.map[0] if token.map else 0
+
+
+def _block(tokens: Sequence[Token], starts: Sequence[int], start: int, end: int) -> Block:
+    """One block, from its opening to its closing token."""
+    first = tokens[0]
+    if first.type == "heading_open":
+        return Block(start, end, int(first.tag[1:]), _title(tokens[1].content))
+    if first.type in _CONTAINERS:
+        return Block(start, end, children=_flatten(_blocks_between(tokens[1:-1], starts, start, end)))
+    return Block(start, end, is_line_oriented=first.type in _LINE_ORIENTED)
+
+
+def _flatten(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Blocks inside a list or a quotation, without heading levels; a single block is replaced by its children."""
+    return (
+        blocks[0].children
+        if len(blocks) == 1
+        else tuple(Block(b.start, b.end, 0, "", b.is_line_oriented, b.children) for b in blocks)
+    )
+
+
+def _title(content: str) -> str:
+    """The text of a heading, without markup such as emphasis and links."""
+    tokens: list[Token] = []
+    _PARSER.inline.parse(content[:MAX_TITLE_CHARS], _PARSER, {}, tokens)
+    parts = (" " if token.type in {"softbreak", "hardbreak"} else _plain_text(token) for token in tokens)
+    return " ".join("".join(parts).split())
+
+
+def _plain_text(token: Token) -> str:
+    return "" if token.type == "html_inline" else token.content
+
+
+# ---- chunking
 
 MAX_SIZE = 1200
 """A text up to this size stays one chunk, and so does a block of a longer text."""
@@ -67,7 +259,6 @@ def _weighted_size(text: str) -> int:
 def _blocks(text: str, *, markdown: bool) -> tuple[Block, ...]:
     if not markdown:
         return plain_blocks(text)
-    from .markdown import markdown_blocks  # noqa: PLC0415  # most memories never need it
 
     return markdown_blocks(text)
 

@@ -15,10 +15,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..grouping import find_keys, group_starts
-from ..lazy_pattern import lazy_pattern
-from .name_normalization import normalize_name
-from .names import names
+from ..model.graph.grouping import find_keys, group_starts
+from ..model.lazy_pattern import lazy_pattern
+from .names.mentions import names
+from .names.normalization import normalize_name
 from .scripts import UNSPACED_CHARS, count_unspaced
 from .terms import extract_terms, fold, hash_terms, surface_forms
 

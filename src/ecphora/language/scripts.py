@@ -1,6 +1,6 @@
 """Counts the characters of scripts in a text. Not language detection."""
 
-from ..lazy_pattern import lazy_pattern
+from ..model.lazy_pattern import lazy_pattern
 
 UNSPACED_CHARS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -35,3 +35,17 @@ def stream_safe(text: str) -> str:
 def count_unspaced(text: str) -> int:
     """The number of characters that belong to scripts written without spaces."""
     return 0 if text.isascii() else len(_UNSPACED.findall(text))
+
+
+# ---- token count
+#
+# Estimates the number of tokens of a text. An estimate for budgets, not a tokenizer.
+
+CHARS_PER_TOKEN = 4
+"""Approximate characters a token in scripts with spaces, for common tokenizers."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text, at least 1: one a character in scripts without spaces."""
+    unspaced_count = count_unspaced(text)
+    return max(1, unspaced_count + -(-(len(text) - unspaced_count) // CHARS_PER_TOKEN))

@@ -18,7 +18,7 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
-from ..lazy_pattern import lazy_pattern
+from ..model.lazy_pattern import lazy_pattern
 from .scripts import UNSPACED_CHARS, stream_safe
 
 _RUN = lazy_pattern(rf"[{UNSPACED_CHARS}]+|[^\W_{UNSPACED_CHARS}]+")
@@ -227,3 +227,32 @@ def _stem(word: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def _hash(word: str) -> int:
     return zlib.crc32(word.encode("utf-8", "surrogatepass"))
+
+
+# ---- occurrence
+#
+# Whether words occur in a text, apart from case, accents and inflection: the guard against names that were made up.
+
+
+class WordSequence:
+    """The words of a text, to look other words up in."""
+
+    def __init__(self, text: str) -> None:
+        self._folded = fold(text)
+        self._stems = _join(text)
+
+    def contains(self, words: str) -> bool:
+        """Whether some words stand in the text one after another; False for a text without words.
+
+        English words are compared by their stems. In scripts without spaces, characters are compared.
+        """
+        stems = _join(words)
+        if not stems.strip():
+            return False
+        if any(map(is_unspaced, words)):
+            return "".join(fold(words).split()) in "".join(self._folded.split())
+        return stems in self._stems
+
+
+def _join(text: str) -> str:
+    return f" {' '.join(fold_words(text))} "

@@ -1,1 +1,1 @@
-"""The SQLite store: reading, writing, migrations, backup and repair."""
+"""Stores: one SQLite file, and a temporary one."""

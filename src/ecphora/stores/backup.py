@@ -9,13 +9,12 @@ from pathlib import Path
 
 import apsw
 
-from ..cancellation import check_cancellation, current_cancellation
 from ..errors import InvalidInput, StoreDamaged
-from ..model import Backup
-from ..ports import Progress
+from ..model.cancellation import check_cancellation, current_cancellation
+from ..model.ports import Progress
+from ..model.types import Backup
+from .connection import OpenFiles, file_identity, translate_errors
 from .damage import summarize_damage
-from .open_files import OpenFiles, file_identity
-from .sqlite_errors import translate_errors
 from .write_ahead_log import clear_mark
 
 PAGES_PER_STEP = 1024

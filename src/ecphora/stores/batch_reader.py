@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from ..model import (
+from ..model.types import (
     FULL_LOG,
     Access,
     Edge,
@@ -24,8 +24,7 @@ from ..model import (
 )
 from . import row_mapping
 from .batch_writer import FULL_NODE_COLUMNS
-from .row_mapping import Row, SqlValue
-from .scope_row import ScopeRow
+from .row_mapping import Row, ScopeRow, SqlValue
 
 _LINK_BY_VALUE: Mapping[SqlValue, Link] = {link.value: link for link in Link}
 _ACCESS_COLUMNS = ", ".join(row_mapping.ACCESS_COLUMNS)

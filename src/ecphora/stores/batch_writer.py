@@ -1,13 +1,14 @@
 """Writes one write batch into the database, inside a transaction that the store holds."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import apsw
 
 from ..errors import StaleWrite
-from ..model import (
+from ..model.graph.media_spaces import check_dim
+from ..model.types import (
     ACCESS_KIND_CODES,
     FULL_LOG,
     Access,
@@ -15,6 +16,7 @@ from ..model import (
     Edge,
     LogRetention,
     Mark,
+    MediaVector,
     Node,
     NodeId,
     Tombstone,
@@ -23,12 +25,37 @@ from ..model import (
     WriteBatch,
 )
 from . import row_mapping
-from .media_writer import write_media_vectors
-from .node_deletion import NodeDeletion
-from .scope_row import ScopeRow
-from .token_codes import write_token_codes
-from .undo_batches import undo_batch
-from .vector_writer import VectorWriter
+from .row_mapping import ScopeRow
+from .undo_batches import NodeDeletion, undo_batch
+from .vector_writer import VectorWriter, write_token_codes
+
+# ---- media writer
+#
+# Writes the vectors of media, inside a transaction that the store holds.
+
+
+def write_media_vectors(
+    db: apsw.Connection, scope: int, revision: int, seq_of: Callable[[NodeId], int], vectors: Iterable[MediaVector]
+) -> tuple[MediaVector, ...]:
+    """Write the vectors of media; return them as readers will see them. A vector replaces that of its medium.
+
+    Raises ``InvalidInput`` if the vectors of one model differ in length, and ``WrongVector`` for another length than 1.
+    """
+    dims: dict[str, int] = {}
+    written: list[MediaVector] = []
+    query = "SELECT length(value) / 2 FROM media_vector WHERE scope = ? AND model = ? LIMIT 1"
+    for one in sorted(vectors, key=lambda one: (seq_of(one.node), one.position, one.model)):  # in the order of reading
+        if one.model not in dims:
+            dims[one.model] = int(db.execute(query, (scope, one.model)).get or len(one.vector))
+        check_dim(one, dims[one.model])
+        blob = row_mapping.half_vector_to_blob(one.vector, dims[one.model], one.node)
+        values = (scope, one.model, seq_of(one.node), one.position, revision, blob)
+        db.execute("INSERT OR REPLACE INTO media_vector VALUES (?, ?, ?, ?, ?, ?)", values)
+        written.append(replace(one, vector=row_mapping.half_blobs_to_vectors([blob], dims[one.model])[0][0]))
+    return tuple(written)
+
+
+# ---- batch writer
 
 FULL_NODE_COLUMNS = ", ".join((*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS))
 KEEP_LAST = 32

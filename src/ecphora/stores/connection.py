@@ -2,16 +2,111 @@
 
 import ctypes
 import os
+import stat
 import time
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
-from ..errors import StoreBusy, StoreError, StoreReadOnly
-from .open_files import OpenFiles, file_identity
+from ..errors import EcphoraError, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly
 from .schema import check_format, check_migrated, check_schema, migrate
 from .write_ahead_log import begin_log
+
+# ---- sqlite errors
+#
+# Translation of SQLite's errors into those of the package.
+
+
+@contextmanager
+def translate_errors(path: Path) -> Iterator[None]:
+    """Translate the errors of SQLite and the system about a file; each message says how to fix it."""
+    try:
+        yield
+    except EcphoraError:
+        raise
+    except (ValueError, KeyError) as error:
+        raise StoreDamaged(
+            f"{path} holds a row that cannot be read ({error}); run ecphora doctor, or restore a copy"
+        ) from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(f"{path} is locked by another process; close it there, or try again") from error
+    except apsw.FullError as error:
+        raise StoreFull(f"no space left for {path}; free some space: what was acknowledged is safe") from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError, apsw.AuthError) as error:
+        raise StoreReadOnly(f"{path} cannot be opened or written ({error}); check path and rights") from error
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise StoreDamaged(f"{path} is damaged or not a memory ({error}); restore a copy or an export") from error
+    except apsw.Error as error:
+        raise StoreError(f"{path}: {error}") from error
+    except OSError as error:
+        raise StoreReadOnly(f"{path} cannot be opened or created ({error}); check path and rights") from error
+
+
+# ---- open files
+#
+# The files of an open database, and whether they are still in place.
+
+NON_OWNER_BITS = 0o077
+"""The permission bits of others than the owner."""
+FileIdentity = tuple[int, int]
+"""The device and inode number of a file, whatever its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFiles:
+    """The files of a database as they were when it was opened, the database itself first.
+
+    On Windows an open file cannot be replaced or deleted: the system refuses.
+    """
+
+    identities: Mapping[str, FileIdentity]
+    """The identity of each file, by path."""
+
+    @classmethod
+    def at(cls, paths: Iterable[Path]) -> "OpenFiles":
+        """Return the files that are at some paths now."""
+        known = ((path, file_identity(path)) for path in paths)
+        return cls({str(path): found for path, found in known if found is not None})
+
+    def make_private(self) -> list[str]:
+        """Take every right from others than their owner; return the files that others could read or write before.
+
+        Only the owner can do so, and only on POSIX.
+        """
+        found = []
+        for path in self.identities if os.name == "posix" else ():
+            with suppress(OSError):
+                status = os.stat(path)  # noqa: PTH116
+                mode = stat.S_IMODE(status.st_mode)
+                if mode & NON_OWNER_BITS and status.st_uid == os.geteuid():
+                    os.chmod(path, mode & ~NON_OWNER_BITS)  # noqa: PTH101
+                    found.append(path)
+        return found
+
+    def replaced_path(self) -> str | None:
+        """Return the first path that leads to another file by now, or None; three calls of stat, some microseconds."""
+        for path, opened in self.identities.items():
+            try:
+                if file_identity(path) != opened:
+                    return path
+            except OSError:  # the folder is no longer readable: that says nothing about the file
+                continue
+        return None
+
+
+def file_identity(path: str | Path) -> FileIdentity | None:
+    """Return the identity of the file at a path, links followed; None if there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116  # half the time of Path.stat, at every commit
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+# ---- connection
 
 MAX_OPEN_RETRIES = 10
 """How often a file is opened again because it was replaced while it was opened."""

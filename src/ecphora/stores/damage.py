@@ -5,7 +5,7 @@ from itertools import islice
 
 import apsw
 
-from ..model import UNEMBEDDED_KINDS, NodeId
+from ..model.types import UNEMBEDDED_KINDS, NodeId
 from . import row_mapping
 from .batch_reader import parse_media_vectors
 

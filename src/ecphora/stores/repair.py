@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import apsw
 
 from ..errors import StoreDamaged, StoreReadOnly
-from ..model import ENTITY_LINKS, Node, NodeId, TextAnalysis
+from ..model.types import ENTITY_LINKS, Node, NodeId, TextAnalysis
 from . import damage, row_mapping
 from .damage import UNEMBEDDED_KINDS_SQL
 from .schema import APPLICATION_ID, load_migrations

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from ..errors import StoreDamaged, StoreReadOnly, StoreTooNew
-from ..language.identifier_terms import index_hashes
+from ..language.identifiers.terms import index_hashes
 from .row_mapping import SqlValue, half_to_levels
 
 APPLICATION_ID = 0x65637068  # "ecph" in the file's header

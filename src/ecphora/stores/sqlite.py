@@ -1,8 +1,12 @@
 """A memory in one SQLite file: WAL, full durability, no extension. Any number of threads and processes may share it."""
 
 import logging
+import os
+import shutil
+import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
@@ -11,20 +15,19 @@ from pathlib import Path
 import apsw
 
 from ..errors import StaleWrite, StoreBusy, StoreClosed, StoreError, StoreReadOnly, StoreReplaced
-from ..model import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
-from ..pickling import OpenInEachProcess
-from ..ports import Progress, StoredSnapshot
-from ..reprs import call_repr
-from ..validate import check_count, check_path
-from . import node_reader, scope_copies, snapshots, token_codes, undo_batches, vector_writer
+from ..model.pickling import OpenInEachProcess
+from ..model.ports import Progress, StoredSnapshot
+from ..model.reprs import call_repr
+from ..model.types import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
+from ..model.validation import check_count, check_path
+from . import row_mapping, scope_copies, undo_batches, vector_writer
 from .backup import check_target, copy_database
 from .batch_reader import pause_gc, read_changes, unchanged
 from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
-from .connection import open_with_files
+from .connection import open_with_files, translate_errors
 from .rechunk_writer import RechunkedDocument, RechunkWriter
-from .scope_row import create_scope, read_scopes
-from .scope_row import find_scope as scope_of
-from .sqlite_errors import translate_errors
+from .row_mapping import create_scope, read_scopes
+from .row_mapping import find_scope as scope_of
 from .write_ahead_log import (
     MAX_TRUNCATION_SECONDS,
     TRUNCATION_POLL_SECONDS,
@@ -199,13 +202,13 @@ class SQLiteStore(OpenInEachProcess):
         """Return the nodes with these ids, in their order; missing ones are left out."""
         with self._transaction("DEFERRED") as db:
             target = scope_of(db, scope)
-            return node_reader.read_nodes(db, target.key, ids) if target else []
+            return row_mapping.read_nodes(db, target.key, ids) if target else []
 
     def graph_snapshot(self, scope: str, /) -> StoredSnapshot | None:
         """Return the snapshot from which ``changes_since`` leads on; None if there is none."""
         with self._transaction("DEFERRED") as db, pause_gc():
             target = scope_of(db, scope)
-            return snapshots.read_snapshot(db, target) if target else None
+            return scope_copies.read_snapshot(db, target) if target else None
 
     def write_graph_snapshot(self, scope: str, revision: int, value: bytes, /) -> None:
         """Keep the columns of a scope's graph, unless the scope has another revision or the file is in use."""
@@ -213,13 +216,13 @@ class SQLiteStore(OpenInEachProcess):
             return
         handle = self.nonblocking_handle()
         with suppress(StoreBusy), handle._transaction("IMMEDIATE", durable=False) as db:  # noqa: SLF001
-            snapshots.write_snapshot(db, scope, revision, value)
+            scope_copies.write_snapshot(db, scope, revision, value)
 
     def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
         """Return the token codes of nodes, as far as this model has made them."""
         with self._transaction("DEFERRED") as db:
             target = scope_of(db, scope)
-            return token_codes.read_token_codes(db, target.key, model, ids) if target else {}
+            return vector_writer.read_token_codes(db, target.key, model, ids) if target else {}
 
     def scopes(self) -> list[ScopeInfo]:
         """Return every scope that holds anything, by name."""
@@ -253,7 +256,7 @@ class SQLiteStore(OpenInEachProcess):
     def document_chunks(self, scope: str, /) -> Mapping[NodeId, Sequence[NodeId]]:
         """Return the ids of the chunks of every chunked text, in their order, by the text's id."""
         with self._transaction("DEFERRED") as db:
-            return node_reader.read_document_chunks(db, target.key) if (target := scope_of(db, scope)) else {}
+            return row_mapping.read_document_chunks(db, target.key) if (target := scope_of(db, scope)) else {}
 
     def rechunk(self, scope: str, documents: Sequence[RechunkedDocument], /) -> None:
         """Replace the chunks of some texts, all or none.
@@ -398,3 +401,31 @@ class SQLiteStore(OpenInEachProcess):
 
     def _translate_errors(self) -> AbstractContextManager[None]:
         return translate_errors(self.path)
+
+
+# ---- temporary store
+#
+# A store that lasts as long as it is open.
+
+
+class TemporaryStore(SQLiteStore):
+    """A store in a file of a folder of its own, which is deleted when the store is closed or the process ends."""
+
+    def __init__(self) -> None:
+        folder = tempfile.mkdtemp(prefix="ecphora-")
+        self._delete_folder = weakref.finalize(self, _delete_of_process, folder, os.getpid())
+        super().__init__(Path(folder) / "memory.db")
+
+    def __repr__(self) -> str:
+        return call_repr("TemporaryStore")
+
+    def close(self) -> None:
+        """Close the file and delete it; closing twice is harmless."""
+        super().close()
+        self._delete_folder()
+
+
+def _delete_of_process(folder: str, process: int) -> None:
+    """Delete a folder if this process made it; a forked child leaves it to its parent."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,15 +1,15 @@
 """Writes the vectors of texts, and finds the texts that have none yet, inside a transaction that the store holds."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import apsw
 import numpy as np
 
 from ..errors import EmbedderMismatch, StoreError
-from ..model import NodeId, Vector, WriteBatch
+from ..model.types import NodeId, Vector, WriteBatch
 from . import row_mapping
-from .scope_row import ScopeRow
+from .row_mapping import ScopeRow, split_ids
 
 SeqOf = Callable[[NodeId], int]
 """Returns the ``seq`` of a node; raises ``StaleWrite`` if it is missing."""
@@ -138,3 +138,36 @@ def _dim(vectors: Mapping[NodeId, Vector]) -> int:
 
 def _as_read(blobs: Mapping[NodeId, bytes], dim: int) -> dict[NodeId, np.ndarray]:
     return dict(zip(blobs, row_mapping.blobs_to_vectors(list(blobs.values()), dim)[0].view, strict=True))
+
+
+# ---- token codes
+#
+# Writes and reads what a reader keeps of texts, inside a transaction that the store holds.
+
+
+def write_token_codes(db: apsw.Connection, scope: int, batch: WriteBatch) -> None:
+    """Write the token codes of a batch; each replaces those of its node that another model made.
+
+    Those of nodes that are gone are left out: nothing of what was forgotten comes back.
+    """
+    if not batch.token_codes:
+        return
+    if batch.code_model is None:
+        raise StoreError("a batch with token codes must name what made them")
+    db.executemany(
+        """INSERT INTO token_codes (scope, node, model, value)
+           SELECT scope, seq, ?3, ?4 FROM node WHERE scope = ?1 AND id = ?2
+           ON CONFLICT DO UPDATE SET model = excluded.model, value = excluded.value WHERE model <> excluded.model""",
+        ((scope, node, batch.code_model, codes) for node, codes in batch.token_codes.items()),
+    )
+
+
+def read_token_codes(db: apsw.Connection, scope: int, model: str, ids: Sequence[NodeId]) -> dict[NodeId, bytes]:
+    """The token codes of nodes that a model has made."""
+    found: dict[NodeId, bytes] = {}
+    for part in split_ids(ids):
+        query = f"""SELECT n.id, t.value FROM node n JOIN token_codes t ON t.scope = n.scope AND t.node = n.seq
+                    WHERE n.scope = ? AND t.model = ? AND n.id IN ({", ".join("?" * len(part))})"""  # noqa: S608
+        rows = db.execute(query, (scope, model, *part))
+        found.update((str(id_), codes) for id_, codes in rows if isinstance(codes, bytes))
+    return found

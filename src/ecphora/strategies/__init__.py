@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
-from .. import plugins
 from ..errors import UnknownName
-from ..ports import Strategy
-from ..reprs import show
-from ..validate import check_component
+from ..model import plugins
+from ..model.ports import Strategy
+from ..model.reprs import show
+from ..model.validation import check_component
 
 
 class Catalog(Mapping[str, Strategy]):
@@ -42,11 +42,11 @@ def _load(location: str) -> Strategy:
 
 
 _PAPERS = {
-    "synaptic": "synaptic.Synaptic",
-    "synapse": "synapse.Synapse",
-    "eisa": "eisa.Eisa",
-    "ecphory": "ecphory.Ecphory",
-    "weave": "weave.Weave",
+    "synaptic": "synaptic.strategy.Synaptic",
+    "synapse": "synapse.strategy.Synapse",
+    "eisa": "eisa.strategy.Eisa",
+    "ecphory": "ecphory.strategy.Ecphory",
+    "weave": "weave.strategy.Weave",
 }
 _BASELINES = {
     "dense": "baselines.Dense",
@@ -56,15 +56,15 @@ _BASELINES = {
     "recency": "baselines.Recency",
 }
 _RETENTION = {
-    "myagent": "retention.MyAgent",
-    "myagent-adapted": "retention.MYAGENT_ADAPTED",
-    "memorybank": "retention.MemoryBank",
-    "memorybank-adapted": "retention.MEMORYBANK_ADAPTED",
+    "myagent": "synaptic.retention.MyAgent",
+    "myagent-adapted": "synaptic.retention.MYAGENT_ADAPTED",
+    "memorybank": "synaptic.retention.MemoryBank",
+    "memorybank-adapted": "synaptic.retention.MEMORYBANK_ADAPTED",
 }
 
 PAPERS = Catalog(_PAPERS)
 """The five published models with our changes for practical use."""
-FAITHFUL = Catalog({f"{name}-faithful": f"{name}.FAITHFUL" for name in _PAPERS})
+FAITHFUL = Catalog({f"{name}-faithful": f"{name}.strategy.FAITHFUL" for name in _PAPERS})
 """The five models as published, for comparison with their papers."""
 RETENTION = Catalog(_RETENTION)
 """The baselines of SynapticRAG's paper, for comparison with it."""
@@ -72,7 +72,7 @@ ENGLISH = Catalog({"dense-english": "baselines.DenseEnglish"})
 """Dense similarity of the English vectors, to compare models; without a second embedder it finds nothing."""
 BASELINES = Catalog(_BASELINES)
 """The baselines that every strategy must beat."""
-BUILT_IN = Catalog({"fused": "fused.Fused", **_PAPERS, **_BASELINES})
+BUILT_IN = Catalog({"fused": "fused.strategy.Fused", **_PAPERS, **_BASELINES})
 """The strategies meant by "all strategies"."""
 
 

@@ -5,10 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from ..graph import Graph
-from ..model import PRIOR, Mask, Query, Scores
-from ..ports import ActivateCandidates, Activation, RowReader
-from ..stages.retrieval import bm25, dense, filters, fusion, top_k
+from ..model.graph.graph import Graph
+from ..model.ports import ActivateCandidates, Activation, RowReader
+from ..model.types import PRIOR, Mask, Query, Scores
+from ..retrieval import bm25, dense, filters, fusion
 
 
 def _mask_ineligible(scores: Scores, eligible: Mask) -> Scores:
@@ -116,7 +116,7 @@ class Simple:
         similarity = _mask_ineligible(zscores, active)
         reading, prior = np.zeros((2, len(active)), np.float32)
         rows = np.flatnonzero(active)
-        best = rows[top_k.top_k(similarity[rows], self.max_candidates)]
+        best = rows[fusion.top_k(similarity[rows], self.max_candidates)]
         if read is not None and len(best):
             log_odds = read(best, eligible)
             is_read = np.isfinite(log_odds)

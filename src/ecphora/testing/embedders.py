@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..ports import Embedder, embedder_coverage
+from ..model.ports import Embedder, embedder_coverage
 
 
 class EmbedderContract:

@@ -3,9 +3,9 @@
 
 from collections.abc import Sequence
 
-from ..language.occurrence import WordSequence
-from ..model import Extraction, Mention, MentionType, Relation
-from ..ports import Extractor
+from ..language.terms import WordSequence
+from ..model.ports import Extractor
+from ..model.types import Extraction, Mention, MentionType, Relation
 
 
 class ExtractorContract:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ..errors import InvalidInput
-from ..invisible_chars import escape_invisible, single_line
 from ..memory import Memory
-from ..reprs import show
-from ..text_format import collapse_whitespace, truncate
-from ..validate import check_count, check_items, check_name, check_question
+from ..model.reprs import show
+from ..model.text_format import collapse_whitespace, escape_invisible, single_line, truncate
+from ..model.validation import check_count, check_items, check_name, check_question
 from .recall_checks import RecallOptions, recall
 
 UPDATE_COMMAND = "pytest --ecphora-update"

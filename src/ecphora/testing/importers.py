@@ -3,11 +3,11 @@
 
 from pathlib import Path
 
-from ..documents import check_episode
-from ..embedders.hashing import HashingEmbedder
 from ..memory import Memory
-from ..model import Episode
-from ..ports import Importer
+from ..model.ports import Importer
+from ..model.types import Episode
+from ..models.embedders.hashing import HashingEmbedder
+from ..remember.documents import check_episode
 from .samples import NOON, FakeClock
 
 

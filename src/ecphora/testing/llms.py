@@ -8,9 +8,9 @@ from threading import Lock
 from typing import Any
 
 from ..errors import LLMUnavailable
-from ..language.token_count import estimate_tokens
-from ..ports import LLM, Prompt, Reply
-from ..prompts import replies
+from ..language.scripts import estimate_tokens
+from ..model.ports import LLM, Prompt, Reply
+from ..models.prompts import replies
 from .servers import FakeServer, Response, ScriptedResponse
 
 ScriptedReply = str | Mapping[str, Any] | Sequence[Any]

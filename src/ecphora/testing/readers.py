@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ReaderUnavailable
 from ..language.terms import extract_terms
-from ..ports import CascadeReader, CodeReader, Passage, PassageCodes, Reader
+from ..model.ports import CascadeReader, CodeReader, Passage, PassageCodes, Reader
 from .servers import FakeServer, ScriptedResponse
 
 ASKED_ON = date(2026, 5, 3)

@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import TypedDict, Unpack
 
 from ..errors import InvalidInput
-from ..invisible_chars import single_line
 from ..memory import Memory
-from ..model import Evidence, Filter, Hit, MediaQuery, NodeId, Reading, When
-from ..ports import Strategy
-from ..recollection import Recollection
-from ..reprs import show
-from ..text_format import collapse_whitespace, iso_minute, truncate
-from ..validate import check_count
+from ..model.ports import Strategy
+from ..model.reprs import show
+from ..model.text_format import collapse_whitespace, iso_minute, single_line, truncate
+from ..model.types import Evidence, Filter, Hit, MediaQuery, NodeId, Reading, When
+from ..model.validation import check_count
+from ..recall.recollection import Recollection
 
 Expected = str | Callable[[Hit], bool]
 """What stands for a memory: its id, a part of its text, or a function that says whether a hit is the one."""

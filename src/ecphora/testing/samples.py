@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..embedders.hashing import HashingEmbedder
-from ..graph import Graph
-from ..graph_updates import apply_batch
-from ..ids import QUESTION_PREFIX
-from ..language.name_normalization import entity_id
-from ..language.question_terms import question_terms
+from ..language.names.normalization import entity_id
+from ..language.question import question_terms
 from ..language.terms import count_terms, extract_terms, hash_terms
-from ..model import (
+from ..model.graph.graph import Graph
+from ..model.graph.updates import apply_batch
+from ..model.ids import QUESTION_PREFIX
+from ..model.ports import Store
+from ..model.types import (
     Access,
     AccessKind,
     Edge,
@@ -32,7 +32,7 @@ from ..model import (
     Vector,
     WriteBatch,
 )
-from ..ports import Store
+from ..models.embedders.hashing import HashingEmbedder
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 """The time of the samples."""
@@ -45,7 +45,7 @@ StoreOpener = Callable[[], Store]
 
 
 class FakeClock:
-    """A :data:`~ecphora.ports.Clock` that is set by hand."""
+    """A :data:`~ecphora.model.ports.Clock` that is set by hand."""
 
     def __init__(self, now: datetime = NOON) -> None:
         self.now = now
@@ -159,7 +159,7 @@ def _counted(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
 
 
 def sample_node(id_: NodeId, text: str = "", *, minutes: float = 0, offset: float = 0, **fields: Any) -> Node:
-    """Return an episode some minutes after noon; ``fields`` are those of :class:`~ecphora.model.Node`.
+    """Return an episode some minutes after noon; ``fields`` are those of :class:`~ecphora.model.types.Node`.
 
     It was told where the clock is ``offset`` hours ahead of UTC.
     """

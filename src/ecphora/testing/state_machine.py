@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import graph_snapshot
-from ..graph import Graph
-from ..graph_updates import apply_batch
-from ..model import ACCESS_KINDS, AccessKind, Edge, Kind, Link, Mark, NodeId, Tombstone, ValidityEnd, WriteBatch
-from ..ports import SnapshotStore
-from ..stages.eisa import chronology
-from ..stages.fused import decay, session_counts
-from ..stages.retrieval import dense, entity_vectors, importance
+from ..model.graph.graph import Graph
+from ..model.graph.updates import apply_batch
+from ..model.ports import SnapshotStore
+from ..model.types import ACCESS_KINDS, AccessKind, Edge, Kind, Link, Mark, NodeId, Tombstone, ValidityEnd, WriteBatch
+from ..remember import graph_cache
+from ..retrieval import dense, entity_links, importance
+from ..strategies.fused import decay, session_features
 from .samples import (
     NOON,
     SAMPLE_EMBEDDER,
@@ -77,10 +76,10 @@ class _TwoHandles:
 def _assert_derived_columns(graph: Graph) -> None:
     """Inherited derived columns must equal those computed from scratch."""
     fresh = replace(graph, _parent=None)
-    grown, expected = entity_vectors.entity_vectors(graph), entity_vectors.entity_vectors(fresh)
+    grown, expected = entity_links.entity_vectors(graph), entity_links.entity_vectors(fresh)
     assert grown.rows.tolist() == expected.rows.tolist()
     assert np.allclose(grown.sums, expected.sums, atol=1e-5)
-    assert chronology.last_access(graph).tolist() == chronology.last_access(fresh).tolist()
+    assert importance.last_access(graph).tolist() == importance.last_access(fresh).tolist()
     for marked in (decay.pinned_mask, decay.archived_mask):
         assert marked(graph).tolist() == marked(fresh).tolist()
     settings, now = importance.ImportanceDecay(), NOON.timestamp() + 1e6
@@ -101,7 +100,7 @@ def _assert_derived_columns(graph: Graph) -> None:
 
 
 def _turn_columns(graph: Graph) -> list[NDArray[Any]]:
-    counts = session_counts.session_counts(graph)
+    counts = session_features.session_counts(graph)
     return [graph.previous_rows, graph.next_rows, graph.lengths_with_previous[0], *astuple(counts)]
 
 
@@ -208,7 +207,7 @@ def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # ma
         def keep_snapshot(self) -> None:
             if isinstance(self.writer, SnapshotStore):
                 latest = self.graphs[-1]
-                self.writer.write_graph_snapshot(SCOPE, latest.revision, graph_snapshot.to_bytes(latest))
+                self.writer.write_graph_snapshot(SCOPE, latest.revision, graph_cache.to_bytes(latest))
 
         @invariant()
         def reloaded(self) -> None:
@@ -218,7 +217,7 @@ def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # ma
         def loaded_from_snapshot(self) -> None:
             stored = self.reader.graph_snapshot(SCOPE) if isinstance(self.reader, SnapshotStore) else None
             if stored is not None:
-                found = graph_snapshot.to_graph(stored)
+                found = graph_cache.to_graph(stored)
                 assert found is not None
                 found = apply_batch(found, self.reader.changes_since(SCOPE, found.revision))
                 assert graph_differences(self.graphs[-1], found) == []

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import graph_snapshot
 from ..errors import EcphoraError, EmbedderMismatch, InvalidInput, StaleWrite, StoreClosed, UnknownName, WrongVector
-from ..graph import Graph
-from ..graph_updates import apply_batch
-from ..language.name_normalization import entity_id
-from ..model import (
+from ..language.names.normalization import entity_id
+from ..model.graph.graph import Graph
+from ..model.graph.updates import apply_batch
+from ..model.ports import ScopeStore, SnapshotStore, Store, TokenCodeStore
+from ..model.types import (
     Edge,
     Interval,
     Kind,
@@ -36,7 +36,7 @@ from ..model import (
     ValidityEnd,
     WriteBatch,
 )
-from ..ports import ScopeStore, SnapshotStore, Store, TokenCodeStore
+from ..remember import graph_cache
 from ..strategies import BUILT_IN
 from .samples import (
     NOON,
@@ -252,7 +252,7 @@ class StoreContract:
             assert store.graph_snapshot(SCOPE) is None
             store.write_graph_snapshot(SCOPE, 0, b"of no scope")
             early = apply_batch(Graph(), store.commit(SCOPE, sample_batch(sample_node("a"), sample_node("b"))))
-            value = graph_snapshot.to_bytes(early)
+            value = graph_cache.to_bytes(early)
             for wrong in (early.revision - 1, early.revision + 1):
                 store.write_graph_snapshot(SCOPE, wrong, value)
                 assert store.graph_snapshot(SCOPE) is None
@@ -262,7 +262,7 @@ class StoreContract:
             assert stored is not None
             assert (stored.revision, stored.value, store.graph_snapshot("another")) == (early.revision, value, None)
             assert len(stored.vectors.seqs) == len(stored.vectors.values) == 3
-            found = graph_snapshot.to_graph(stored)
+            found = graph_cache.to_graph(stored)
             assert found is not None
             assert graph_differences(early, found) == []
             found = apply_batch(found, store.changes_since(SCOPE, found.revision))

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import numpy as np
 
-from ..graph import Graph
-from ..graph_updates import apply_batch
-from ..model import Interval, Query, Scores
-from ..ports import Strategy
-from ..stages.retrieval import filters
+from ..model.graph.graph import Graph
+from ..model.graph.updates import apply_batch
+from ..model.ports import Strategy
+from ..model.types import Interval, Query, Scores
+from ..retrieval import filters
 from .samples import (
     NOON,
     TURNS,

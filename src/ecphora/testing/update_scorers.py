@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..language.terms import extract_terms
-from ..ports import FactUpdateScorer
+from ..model.ports import FactUpdateScorer
 
 _TEXTS = (
     "Ana: I live in Lisbon.",

@@ -22,9 +22,9 @@ from rich.text import Text
 
 from ...errors import InvalidInput
 from ...memory import Memory
-from ...model import Episode, Evidence, NodeId
-from ...recollection import Recollection
-from ...short_ids import abbreviate
+from ...model.types import Episode, Evidence, NodeId
+from ...recall.recollection import Recollection
+from ...recall.short_ids import abbreviate
 from .. import render
 from ..context import CommandContext
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...language import name_usage
-from ...language.nicknames import (
+from ...language.names import name_usage
+from ...language.names.nicknames import (
     has_ordinary_word,
     has_same_first_and_last_name,
     has_verb,
@@ -20,7 +20,7 @@ from ...language.nicknames import (
     is_spelling_variant,
     nickname_score,
 )
-from ...model import Rows
+from ...model.types import Rows
 from .name_index import NameIndex
 
 MAX_TYPO_MENTIONS = 2

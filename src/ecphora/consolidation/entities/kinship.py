@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...graph import CachedDerivation, Graph
-from ...language.kin_mentions import KIN_WORDS, kin_mentions
-from ...language.name_normalization import entity_id
-from ...language.roles import is_assistant
+from ...language.chat_roles import is_assistant
+from ...language.names.kin_mentions import KIN_WORDS, kin_mentions
+from ...language.names.normalization import entity_id
 from ...language.terms import extract_terms, hash_terms
-from ...model import Edge, Link, Rows
-from ...ports import NodeReader
+from ...model.graph.graph import CachedDerivation, Graph
+from ...model.ports import NodeReader
+from ...model.types import Edge, Link, Rows
 
 KIN_MENTION_WEIGHT = 0.5
 """The weight of a mention without a name."""

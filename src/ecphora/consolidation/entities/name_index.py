@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...graph import CachedDerivation, Graph
-from ...ids import ENTITY_PREFIX
-from ...language import name_usage
-from ...language.alias_phrases import alias_pairs
-from ...language.name_normalization import normalize_name
-from ...language.names import names
-from ...language.nicknames import (
+from ...language.chat_roles import role_of
+from ...language.names import name_usage
+from ...language.names.alias_phrases import alias_pairs
+from ...language.names.mentions import names
+from ...language.names.nicknames import (
     FORMAL_NAMES,
     MIN_SHORT_FORM_LETTERS,
     MIN_TYPO_LETTERS,
@@ -22,9 +20,11 @@ from ...language.nicknames import (
     NICKNAMES,
     is_spelling_variant,
 )
-from ...language.roles import role_of
-from ...model import MENTION_LINKS, Kind, Link, Node, Rows
-from ...ports import NodeReader
+from ...language.names.normalization import normalize_name
+from ...model.graph.graph import CachedDerivation, Graph
+from ...model.ids import ENTITY_PREFIX
+from ...model.ports import NodeReader
+from ...model.types import MENTION_LINKS, Kind, Link, Node, Rows
 
 MAX_TEXTS_READ = 12
 """Maximum number of memories of a name whose texts are read for its usage: the latest."""

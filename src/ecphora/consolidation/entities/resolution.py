@@ -8,18 +8,18 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...graph import Graph
-from ...language.name_normalization import entity_id
-from ...language.nicknames import (
+from ...language.names.nicknames import (
     MIN_VARIANT_LETTERS,
     has_same_first_and_last_name,
     is_compatible_name,
     is_first_or_last_name,
     is_possible_alias,
 )
-from ...model import Edge, Link, NodeId, Rows
-from ...ports import NodeReader
-from ...stages.retrieval import aliases, entity_links
+from ...language.names.normalization import entity_id
+from ...model.graph.graph import Graph
+from ...model.ports import NodeReader
+from ...model.types import Edge, Link, NodeId, Rows
+from ...retrieval import entity_links, speakers
 from . import kinship
 from .alias_rules import NamePair, match_misspelling, match_nickname, match_short_form
 from .name_index import NameIndex
@@ -46,7 +46,7 @@ class EntityResolver:
 
     def __init__(self, graph: Graph, read: NodeReader) -> None:
         self.name_index = NameIndex(graph, read)
-        known = aliases.alias_groups(graph)
+        known = speakers.alias_groups(graph)
         self._confidences = dict(known.confidences)
         self._support_counts = dict(known.support_counts)
         self._seen_pairs: set[tuple[int, int]] = set()
@@ -168,7 +168,7 @@ class EntityResolver:
             del self._edges[key]
         else:
             self._edges[key] = Edge(self._node_id(one), self._node_id(two), Link.ALIAS, 0.0, self._node_id(row))
-        groups = aliases.union_find(pair for pair, sure in self._confidences.items() if sure > 0)
+        groups = speakers.union_find(pair for pair, sure in self._confidences.items() if sure > 0)
         self._groups = {member: set(group) for group in groups.values() for member in group}
 
     def _node_id(self, row: int) -> NodeId:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...language.language_identification import is_english
-from ...language.statements import ChangeSignal, Statement, has_code
-from ...text_format import as_message
+from ...language.statements.statements import ChangeSignal, Statement, has_code
+from ...model.text_format import as_message
 from .memory_statements import MemoryStatements
 from .supersession import has_new_content, match_supersession
 from .update_candidates import CandidatePair

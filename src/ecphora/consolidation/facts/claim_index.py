@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ...graph import CachedDerivation, Graph
-from ...ids import CLAIM_PREFIX
 from ...language.terms import extract_terms
-from ...model import Link, Node, NodeId
-from ...stages.retrieval.trust import Attribution
+from ...model.graph.graph import CachedDerivation, Graph
+from ...model.ids import CLAIM_PREFIX
+from ...model.types import Link, Node, NodeId
+from ...retrieval.validity import Attribution
 from .event_time import Timestamp, Timestamps
 
 SELF_SUBJECTS = frozenset({"i", "me", "myself", "speaker", "the speaker", "user", "the user"})

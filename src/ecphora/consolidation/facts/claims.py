@@ -2,7 +2,7 @@
 
 Claims are read from the text of a statement when needed, and stored only if they replace, end, bound or contradict
 another. So the store grows with what changes, not with what is said. A claim that would replace one that it may not end
-(:mod:`~ecphora.stages.retrieval.trust`) contradicts it instead.
+(:mod:`~ecphora.retrieval.validity`) contradicts it instead.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from datetime import datetime
 from functools import cached_property
 from math import ceil
 
-from ...graph import Graph
-from ...ids import CLAIM_PREFIX, content_id
-from ...model import Edge, Kind, Link, Node, NodeId, Rows
-from ...ports import NodeReader, SecondsLeft
-from ...stages.retrieval.claim_topic import ClaimTopic
+from ...model.graph.graph import Graph
+from ...model.ids import CLAIM_PREFIX, content_id
+from ...model.ports import NodeReader, SecondsLeft
+from ...model.types import Edge, Kind, Link, Node, NodeId, Rows
+from ...retrieval.validity import ClaimTopic
 from ..batching import adaptive_batches
 from .contradictions import is_contradiction
 from .judge import UpdateJudge

@@ -5,8 +5,8 @@ A claim contradicts an earlier one if it denies that it was ever so, or if it ma
 
 from collections.abc import Mapping
 
-from ...language.statements import ChangeSignal
-from ...stages.retrieval.trust import may_supersede
+from ...language.statements.statements import ChangeSignal
+from ...retrieval.validity import may_supersede
 from .utterances import RuleMatch, Utterance, has_same_subject
 
 DENIAL = "denial"
@@ -34,6 +34,6 @@ def match_contradiction(new: Utterance, old: Utterance, term_weights: Mapping[st
 def is_contradiction(later: Utterance, earlier: Utterance, rule_match: RuleMatch) -> bool:
     """Whether an update contradicts the earlier claim instead of superseding it.
 
-    That is so for a denial, and for a claim that may not supersede the other (:mod:`~ecphora.stages.retrieval.trust`).
+    That is so for a denial, and for a claim that may not supersede the other (:mod:`~ecphora.retrieval.validity`).
     """
     return rule_match.basis == DENIAL or not may_supersede(later.voice, earlier.voice)

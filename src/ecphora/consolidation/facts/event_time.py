@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...graph import DAY, Graph
-from ...model import Mask, Rows
+from ...model.graph.graph import DAY, Graph
+from ...model.types import Mask, Rows
 
 MIN_DOCUMENT_GAP = DAY
 """Minimum seconds between two documents for one to be later: files that are copied together differ by less."""

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InvalidRecord
-from ...language.statements import ChangeSignal, Statement
-from ...stages.retrieval.linear import LinearModel, parse_linear_model
+from ...language.statements.statements import ChangeSignal, Statement
+from ...retrieval.fusion import LinearModel, parse_linear_model
 from .supersession import MEASURABLE_SORTS
 
 Floats = NDArray[np.float64]

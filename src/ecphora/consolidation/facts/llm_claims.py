@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ...graph import Graph
-from ...ids import CLAIM_PREFIX, content_id
 from ...language.terms import extract_terms
-from ...model import Edge, Kind, Link, Metadata, Node
-from ...stages.retrieval.claim_topic import TOPIC_KEY
-from ...stages.retrieval.trust import may_supersede
+from ...model.graph.graph import Graph
+from ...model.ids import CLAIM_PREFIX, content_id
+from ...model.types import Edge, Kind, Link, Metadata, Node
+from ...retrieval.validity import TOPIC_KEY, may_supersede
 from .claim_index import FACT_KEY, ClaimIndex, claim_key
 from .claims import ClaimBatch
 

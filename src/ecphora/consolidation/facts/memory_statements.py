@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...graph import Graph
-from ...language.roles import is_assistant
-from ...language.statements import statements
-from ...model import Node, Rows
-from ...ports import NodeReader
+from ...language.chat_roles import is_assistant
+from ...language.statements.statements import statements
+from ...model.graph.graph import Graph
+from ...model.ports import NodeReader
+from ...model.types import Node, Rows
 from .event_time import Timestamps
 from .utterances import Utterance
 

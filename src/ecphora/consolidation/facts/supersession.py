@@ -12,12 +12,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...language.change_lexicon import ADDITION, EVENT_VERB, NO_CHANGE, NO_STATE_CHANGE, PAST_STATE, SUBSTITUTION
-from ...language.statements import ChangeSignal, Statement
+from ...language.statements.change_lexicon import (
+    ADDITION,
+    EVENT_VERB,
+    NO_CHANGE,
+    NO_STATE_CHANGE,
+    PAST_STATE,
+    SUBSTITUTION,
+)
+from ...language.statements.statements import ChangeSignal, Statement
+from ...language.statements.values import Value, ValueKind
 from ...language.terms import extract_terms
-from ...language.values import Value, ValueKind
-from ...lazy_pattern import lazy_pattern
-from ...model import Node
+from ...model.lazy_pattern import lazy_pattern
+from ...model.types import Node
 from .utterances import RuleMatch, Utterance, has_same_subject
 
 MIN_COSINE = 0.5

@@ -10,14 +10,14 @@ from typing import Protocol
 
 import numpy as np
 
-from ...language.change_lexicon import ATTRIBUTE_STEMS, FILLER_STEMS
-from ...language.clauses import Clause, clauses
-from ...language.statements import Statement
+from ...language.statements.change_lexicon import ATTRIBUTE_STEMS, FILLER_STEMS
+from ...language.statements.clauses import Clause, clauses
+from ...language.statements.statements import Statement
+from ...language.statements.values import ValueKind, values
 from ...language.terms import extract_terms
-from ...language.values import ValueKind, values
-from ...model import Vectors
-from ...stages.retrieval.claim_topic import ClaimTopic
-from ...stages.retrieval.dense import above_floor
+from ...model.types import Vectors
+from ...retrieval.dense import above_floor
+from ...retrieval.validity import ClaimTopic
 from .alignment import statement_window
 
 MIN_COSINE_RATIO = 0.6
@@ -25,7 +25,7 @@ MIN_COSINE_RATIO = 0.6
 
 
 class EmbedFunction(Protocol):
-    """Embeds texts, as :meth:`ecphora.ports.Embedder.embed` does."""
+    """Embeds texts, as :meth:`ecphora.model.ports.Embedder.embed` does."""
 
     def __call__(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
         """The vectors of texts."""

@@ -7,12 +7,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...language.change_lexicon import ATTRIBUTE_STEMS
-from ...language.statements import ChangeSignal
+from ...language.statements.change_lexicon import ATTRIBUTE_STEMS
+from ...language.statements.statements import ChangeSignal
 from ...language.terms import hash_terms
-from ...model import Rows, Scores, Vectors
-from ...stages.retrieval import top_k
-from ...stages.retrieval.dense import above_floor
+from ...model.types import Rows, Scores, Vectors
+from ...retrieval import fusion
+from ...retrieval.dense import above_floor
 from .judge import UpdateJudge, gate_features
 from .memory_statements import MemoryStatements
 from .utterances import MAX_TURNS_APART, Utterance
@@ -164,7 +164,7 @@ class CandidateSearch:
                 mask = self._comparable_rows(row)[vectored]
                 if same_speaker_only:
                     mask &= speakers[vectored] == speakers[row]
-                yield [] if places[row] < 0 else vectored[top_k.top_rows(cosine, mask, MAX_DENSE_CANDIDATES)].tolist()
+                yield [] if places[row] < 0 else vectored[fusion.top_rows(cosine, mask, MAX_DENSE_CANDIDATES)].tolist()
 
     @cached_property
     def _vectored_rows(self) -> tuple[Rows, Vectors]:

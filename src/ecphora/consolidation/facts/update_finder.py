@@ -11,11 +11,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...language.statements import ChangeSignal
-from ...language.values import ValueKind
-from ...model import Rows
-from ...ports import SecondsLeft
-from ...stages.retrieval.validity import MIN_CONFIDENCE
+from ...language.statements.statements import ChangeSignal
+from ...language.statements.values import ValueKind
+from ...model.ports import SecondsLeft
+from ...model.types import Rows
+from ...retrieval.validity import MIN_CONFIDENCE
 from ..batching import adaptive_batches
 from .alignment import AlignedPair, align
 from .contradictions import match_contradiction
@@ -31,7 +31,7 @@ MULTIPLE_MIN_CONFIDENCE = 0.5
 """Minimum confidence, by the rules, for taking more than the best update."""
 MIN_PENDING_CONFIDENCE, MIN_PENDING_WITH_RULE = 0.55, 0.35
 """Minimum confidence of a scored update, and of one of which the rules are certain. Below
-:data:`~ecphora.stages.retrieval.validity.MIN_CONFIDENCE` it is pending, unless it reaches the first of these and the
+:data:`~ecphora.retrieval.validity.MIN_CONFIDENCE` it is pending, unless it reaches the first of these and the
 rules are certain. See decision 0122."""
 CERTAIN_RULE_CONFIDENCE = 0.8
 """The rules' confidence from which they are certain."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...language.statements import Statement
-from ...stages.retrieval.trust import Attribution
+from ...language.statements.statements import Statement
+from ...retrieval.validity import Attribution
 from .event_time import Timestamp
 
 MAX_TURNS_APART = 6

@@ -1,0 +1,178 @@
+"""The command ``reembed``: changes a scope to another embedding model, or chunks its texts again."""
+
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import EcphoraError
+from ..maintenance import rechunking, reembedding
+from ..maintenance import scopes as scope_calls
+from ..maintenance.doctor import examine
+from ..model import plugins as installed_plugins
+from ..model.plugins import GROUPS, Plugin
+from ..stores.sqlite import SQLiteStore
+from . import render
+from .context import CommandContext, common_options, file_options
+from .render import progress_bar, table
+
+# ---- doctor
+#
+# The command ``doctor``: checks a file and repairs what it can.
+
+
+@click.command(epilog="Exits with 1 if a problem is left.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without loss.")
+@common_options
+def doctor(context: CommandContext, *, fix: bool) -> None:
+    """Check the file, and say how to repair what is wrong with it."""
+    report = examine(context.require_file(), fix=fix, make_embedder=context.settings.make_embedder)
+    if context.as_json:
+        context.write_json(render.report_to_dict(report))
+    else:
+        render.print_report(context.out, report)
+    if not report.is_healthy:
+        click.get_current_context().exit(1)
+
+
+# ---- reembed
+
+
+@click.command()
+@click.option(
+    "--rechunk", is_flag=True, help="Cut long texts into chunks again as this version does; alone or with --embedder."
+)
+@common_options
+def reembed(context: CommandContext, *, rechunk: bool) -> None:
+    """Change a scope to another embedding model, given by --embedder; with --rechunk cut long texts again.
+
+    English memories that have no English vector yet, such as those of an older file, get one. With neither option,
+    nothing else is done.
+    """
+    settings = context.settings
+    path = context.require_file()
+    counts: dict[str, int] = {}
+    if settings.embedder is not None or not rechunk:
+        embedder = settings.make_embedder(_stored_embedder(path, settings.scope))
+        with progress_bar(context.err, "embedding", is_shown=context.has_progress_bar) as progress:
+            counts["reembedded_count"] = reembedding.reembed(
+                path, scope=settings.scope, embedder=embedder, progress=progress
+            )
+    if rechunk:
+        embedder = settings.make_embedder(_stored_embedder(path, settings.scope))
+        with progress_bar(context.err, "chunking", is_shown=context.has_progress_bar) as progress:
+            counts["rechunked_count"] = rechunking.rechunk(
+                path, scope=settings.scope, embedder=embedder, progress=progress
+            )
+    if context.as_json:
+        context.write_json(counts)
+    else:
+        labels = {"reembedded_count": "memories embedded again", "rechunked_count": "memories got other chunks"}
+        context.print_line("; ".join(f"{count:,} {labels[name]}" for name, count in counts.items()))
+
+
+def _stored_embedder(path: Path, scope: str) -> str | None:
+    """The name of the embedder that a scope has, None if there is no such scope."""
+    with closing(SQLiteStore(path)) as store:
+        return next((info.embedder for info in store.scopes() if info.name == scope), None)
+
+
+# ---- plugins
+#
+# The command ``plugins``: which plug-ins are installed, and whether they can be imported.
+
+
+@click.command()
+@common_options
+def plugins(context: CommandContext) -> None:
+    """List the plug-ins that are installed, and whether each can be imported.
+
+    Embedders, extractors, importers, stores and strategies of other packages; docs/plugins.md says how to write one.
+    """
+    found = [_describe(plugin) for plugin in installed_plugins.list_plugins()]
+    if context.as_json:
+        context.write_json(found)
+        return
+    if not found:
+        context.print_line(f"no plug-ins are installed; a package declares them in the groups {', '.join(GROUPS)}")
+        return
+    columns = {"name": "left", "group": "left", "package": "left", "version": "left", "state": "left"}
+    rows = [tuple(str(one[column]) for column in columns) for one in found]
+    context.out.print(table(columns, rows))
+    for one in found:
+        if one["error"] is not None:
+            context.note(f"error: {one['error']}")
+
+
+def _describe(plugin: Plugin) -> dict[str, Any]:
+    """A plug-in as JSON values; ``state`` is "loads", "fails" or "hidden", by something built in of its name."""
+    error = None
+    if not plugin.is_hidden:
+        try:
+            installed_plugins.find(plugin.group, plugin.name)
+            plugin.load()
+        except EcphoraError as problem:
+            error = str(problem)
+    return {
+        "name": plugin.name,
+        "group": plugin.group,
+        "package": plugin.package,
+        "version": plugin.version,
+        "target": plugin.target,
+        "state": "hidden" if plugin.is_hidden else "loads" if error is None else "fails",
+        "error": error,
+    }
+
+
+# ---- scopes
+#
+# The commands ``scopes``, ``rename-scope`` and ``clone-scope``: whose memories a file holds.
+
+
+@click.command()
+@common_options
+def scopes(context: CommandContext) -> None:
+    """List the scopes of the file: whose memories it holds."""
+    with closing(context.open_store()) as store:
+        infos = store.scopes()
+    if context.as_json:
+        context.write_json([asdict(info) for info in infos])
+        return
+    rows = [(info.name, f"{info.episodes:,}", info.embedder or "none yet", f"{info.revision:,}") for info in infos]
+    context.out.print(
+        table({"scope": "left", "memories": "right", "embedder": "left", "revision": "right"}, rows)
+        if rows
+        else "no scopes yet"
+    )
+
+
+@click.command("rename-scope")
+@click.argument("scope")
+@click.argument("new_name")
+@file_options
+def rename_scope(context: CommandContext, *, scope: str, new_name: str) -> None:
+    """Give SCOPE another name; all of it stays as it is.
+
+    A program that has the scope open gets an error from then on, until it opens it by the new name.
+    """
+    scope_calls.rename_scope(context.require_file(), scope, new_name)
+    _print_names(context, "renamed", scope, new_name)
+
+
+@click.command("clone-scope")
+@click.argument("scope")
+@click.argument("new_name")
+@file_options
+def clone_scope(context: CommandContext, *, scope: str, new_name: str) -> None:
+    """Copy SCOPE to a new scope, NEW_NAME; then the two change independently."""
+    scope_calls.clone_scope(context.require_file(), scope, new_name)
+    _print_names(context, "copied", scope, new_name)
+
+
+def _print_names(context: CommandContext, verb: str, scope: str, new_name: str) -> None:
+    if context.as_json:
+        context.write_json({"scope": scope, "new_name": new_name})
+    else:
+        context.print_line(f"{verb}: {scope} -> {new_name}")

@@ -1,1 +1,0 @@
-"""Clients of an Ecphora server. Nothing is imported here."""

@@ -1,1 +1,0 @@
-"""Embedders: adapters that turn texts into vectors."""

@@ -1,1 +1,0 @@
-"""The multilingual-e5-small embedder: its file format, tokenizer and graph."""

@@ -1,1 +1,0 @@
-"""Extractors: adapters that find names in texts."""

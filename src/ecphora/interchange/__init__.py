@@ -1,1 +1,0 @@
-"""Export and import of scopes as JSON Lines."""

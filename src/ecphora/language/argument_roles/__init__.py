@@ -1,0 +1,1 @@
+"""Who did what to whom: the roles of names in sentences and questions."""

@@ -1,0 +1,123 @@
+"""What a word says of the parties of a relation: as a verb, as a noun for one of them, as a noun for what passes.
+
+"Sell" and "buy" are one relation seen from its two sides: the subject of "sell" is the object of "from" of "buy".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from ..european_languages import European, word_set
+from .frames import GIVE, PLAIN, TAKE, Frame, Party, Slot
+from .role_nouns import EVENT_NOUNS, PERSON_NOUNS
+from .role_verbs import LIGHT_VERBS, NO_RELATION, VERBS
+from .verb_forms import verb_form
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """A relation of a verb or noun, and the party in each slot.
+
+    A verb has a sense with a ``slot`` or ``word`` only if a name is in that slot, or the word is beside the verb.
+    ``is_transfer`` says that something passes from the agent to the patient, so that "gave" may be said of a loan.
+    """
+
+    relation: str
+    frame: Frame
+    slot: Slot | None = None
+    word: str = ""
+    is_transfer: bool = False
+
+
+MONEY = word_set("money euro euros dollar dollars franc francs pound pounds bucks cash cents")
+"""The words that "$" stands for in the table of verbs."""
+EQUAL_RELATIONS = frozenset(("marry", "meet", "date"))
+"""The relations between equals, whose parties cannot be told apart."""
+_TRANSFERS = frozenset(("give", "lend", "sell"))
+
+
+@cache
+def _senses_by_verb(language: European) -> Mapping[str, tuple[Sense, ...]]:
+    found: dict[str, tuple[Sense, ...]] = {}
+    for relation, frame, entries in VERBS[language]:
+        for entry in entries.split():
+            rest, _, slot = entry.partition("/")
+            verb, _, word = rest.partition("+")
+            form = verb_form(verb, language)
+            is_transfer = relation in _TRANSFERS and frame in (GIVE, TAKE)
+            sense = Sense(relation, frame, Slot(slot) if slot else None, word, is_transfer)
+            found[form] = (*found.get(form, ()), sense)
+    return found
+
+
+@cache
+def _excluded(language: European) -> frozenset[str]:
+    return frozenset(verb_form(verb, language) for verb in word_set(NO_RELATION[language]))
+
+
+@lru_cache(maxsize=1 << 14)
+def known_senses(word: str, language: European) -> tuple[Sense, ...]:
+    """The senses of a verb that is in the table; none of another word."""
+    return _senses_by_verb(language).get(verb_form(word, language), ())
+
+
+@lru_cache(maxsize=1 << 14)
+def senses(word: str, language: European) -> tuple[Sense, ...]:
+    """The senses of a verb: those of the table, or else a relation of its own; none of auxiliaries and the like."""
+    form = verb_form(word, language)
+    found = _senses_by_verb(language).get(form, ())
+    if any(sense.slot is None and not sense.word for sense in found) or len(word) < 3 or form in _excluded(language):
+        return found
+    return (*found, Sense(form, PLAIN))
+
+
+@lru_cache(maxsize=1 << 14)
+def light_frame(word: str, language: European) -> Frame | None:
+    """Whether a verb only carries a noun of relation: ``GIVE`` or ``TAKE``, by the side of its subject."""
+    form = verb_form(word, language)
+    give, take = _light_verbs(language)
+    return GIVE if form in give else TAKE if form in take else None
+
+
+@cache
+def _light_verbs(language: European) -> tuple[frozenset[str], frozenset[str]]:
+    give, take = (frozenset(verb_form(verb, language) for verb in verbs.split()) for verbs in LIGHT_VERBS[language])
+    return give, take
+
+
+@lru_cache(maxsize=1 << 14)
+def person_nouns(word: str, language: European) -> tuple[tuple[str, Party], ...]:
+    """The relations of a noun for a party of it, and which party; also of "reviewer", who reviews."""
+    known = _persons_by_noun(language).get(word, ())
+    if known or language is not European.ENGLISH or not word.endswith(("er", "or")) or len(word) < 6:
+        return known
+    return tuple(
+        (sense.relation, Party.AGENT)
+        for sense in senses(word[:-2], European.ENGLISH)
+        if sense.slot is None and not sense.word and sense.frame.get(Slot.SUBJECT) is Party.AGENT
+    )
+
+
+@cache
+def _persons_by_noun(language: European) -> Mapping[str, tuple[tuple[str, Party], ...]]:
+    found: dict[str, tuple[tuple[str, Party], ...]] = {}
+    for relation, party, nouns in PERSON_NOUNS[language]:
+        for noun in nouns.split():
+            found[noun] = (*found.get(noun, ()), (relation, party))
+    return found
+
+
+@lru_cache(maxsize=1 << 14)
+def event_nouns(word: str, language: European) -> tuple[Sense, ...]:
+    """The relations of a noun for what passes between two people, or for what one does to the other."""
+    table = _events_by_noun(language)
+    return table.get(word) or table.get(word.removesuffix("s"), ())
+
+
+@cache
+def _events_by_noun(language: European) -> Mapping[str, tuple[Sense, ...]]:
+    found: dict[str, tuple[Sense, ...]] = {}
+    for relation, frame, nouns in EVENT_NOUNS[language]:
+        for noun in nouns.split():
+            found[noun] = (*found.get(noun, ()), Sense(relation, frame, is_transfer=relation in _TRANSFERS))
+    return found

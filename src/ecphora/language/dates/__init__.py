@@ -1,0 +1,1 @@
+"""Dates and spans of time in texts, in seven languages."""

@@ -1,0 +1,1 @@
+"""Codes, numbers, addresses and quantities in texts."""

@@ -1,0 +1,1 @@
+"""Names of persons and things, relations between persons, and who is meant."""

@@ -1,0 +1,1 @@
+"""What a text states: clauses, subjects, values, validity, changes, and whether it is a fact."""

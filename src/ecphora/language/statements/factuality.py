@@ -1,0 +1,161 @@
+"""Tells what a text states as a fact from what it asks, supposes, advises or reports, and from former states.
+
+By words and phrases, for English, German, Spanish, French, Portuguese, Chinese and Japanese. The distinction is that of
+event factuality: Roser Saurí and James Pustejovsky, "FactBank: a corpus annotated with event factuality", 2009.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from ...model.lazy_pattern import lazy_pattern
+from ..dates.cjk import has_cjk
+from ..european_languages import European, likely_languages, words_of
+from ..question import is_question
+from ..terms import extract_terms
+from .factuality_lexicon import ADVICE, ADVICE_CJK, JOKE, JOKE_CJK, REPORTED, REPORTED_CJK, SUPPOSED, SUPPOSED_CJK
+from .former_lexicon import FORMER, FORMER_CJK, PAST_PHASE, PAST_STATE_VERB, PRESENT, PRESENT_CJK
+
+MAX_CHARS = 400
+"""In a longer text a phrase says little about the whole, so nothing is said of it."""
+MIN_SHARE = 0.5
+"""The part of a text that must be supposed, say, for the text to be so: beside a supposition a fact may be told."""
+MAX_GREETING_CHARS = 8
+"""A sentence of so many characters, such as "Hello!", counts for nothing."""
+_SENTENCE = lazy_pattern(r"[^.!?…\n。！？]+(?:\.(?=\w)[^.!?…\n。！？]*)*[.!?…。！？]*")
+_QUOTATION = lazy_pattern(
+    r"[:：,，]\s*(?P<quoted>\"[^\"]{8,}\"|“[^”“]{8,}[”“]|„[^“”]{8,}[“”]|«\s?[^»]{8,}»|‘[^’]{8,}’|[「『][^」』]{4,}[」』]|"
+    r"[“\"][^”\"]{4,}[”\"]$)"
+)
+_SPEECH = lazy_pattern(
+    r"[.!?…,。！？]\s?\W$|\b(?:I|I['’]m|my|you|we|ich|mein|wir|du|yo|mi|soy|je|j['’]|mon|nous|eu|meu|sou)\b|[我你您私僕俺]|"
+    r"[ぁ-ん]{3}",
+)
+"""What tells quoted speech from a title or a name in quotation marks."""
+_MORE_THAN_FACTS = lazy_pattern(
+    r"\b(?:ask(?:s|ed)?\b|questions?\b|frage\b|gefragt|pregunt|demandé|pergunt|"
+    r"suggest|recommend|advi[cs]|propos|say|said|tell|told|mention|quot|opinion|think|thought|would|could|"
+    r"should|might|"
+    r"wish|dream|hope|imagin|idea|hear[ds]?\b|rumou?r|plans?\b|planned|happen|what if|almost|nearly|consider|"
+    r"pretend|jok(?:e|ing)|"
+    r"novel|stor(?:y|ies)\b|game|empf|ratschl|geraten|rät\b|schlug|vorgeschlagen|sag|meint|würde|könnte|soll|träum|"
+    r"traum|wünsch|"
+    r"gehört|plan[st]?\b|passiert|beinahe|roman\b|geschichte|spiel\b|recom|suger|aconsej|dijo|dice|dicho|podr|"
+    r"deber|soñ|sueño|"
+    r"consej|novela|cuento|juego|conseil|suggér|dit\b|disent|pourr|devr|rêv|histoire|jeu\b|aconselh|disse|diz|"
+    r"poder|dever|sonh|"
+    r"história|jogo)|建议|建議|推荐|推薦|说|說|认为|認為|听|聽|梦|夢|计划|計劃|问过|問過|"
+    r"故事|游戏|遊戲|すすめ|勧|提案|言|思|聞|質問|予定|物語|ゲーム",
+    re.IGNORECASE,
+)
+_REQUEST = lazy_pattern(
+    r"\W*(?:(?:can|could|would|will) you )?(?:please )?(?:tell|remind) me\b|(?:kannst|könntest|können|"
+    r"könnten) (?:du|sie) "
+    r"mir (?:bitte )?sagen|sag(?:e|en sie)? mir|(?:me )?(?:puedes|podrías|puede|podría) (?:decir(?:me)?)|dime|"
+    r"(?:peux-tu|pourrais-tu|pouvez-vous|pourriez-vous) me dire|dis-moi|(?:pode|podes|poderia|"
+    r"poderias) (?:me )?dizer(?:-me)?|"
+    r"diz(?:-me| me)",
+    re.IGNORECASE,
+)
+"""How a question begins that asks politely; it says nothing of what is asked."""
+_SELF_BEFORE = lazy_pattern(r"(?:\b(?:I|[Ww]e|[Ii]ch|[Ww]ir|[Jj]e|[Nn]ous|[Yy]o|[Ee]u)\b|[我私僕俺])[^:：,]{0,30}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Factuality:
+    """How a text is meant; all are False if it states what is so.
+
+    ``is_asked`` if it asks more than it says; ``is_supposed`` if it supposes, wishes or says what nearly was;
+    ``is_advice`` if it proposes something to somebody; ``is_reported`` if it quotes somebody or tells what people say;
+    ``is_former`` if it tells of a state that is over.
+    """
+
+    is_asked: bool = False
+    is_supposed: bool = False
+    is_advice: bool = False
+    is_reported: bool = False
+    is_former: bool = False
+
+    @property
+    def is_fact(self) -> bool:
+        """Whether it states that something is, or was, so."""
+        return not (self.is_asked or self.is_supposed or self.is_advice or self.is_reported)
+
+
+def factuality(text: str) -> Factuality:
+    """How a text is meant."""
+    if len(text) > MAX_CHARS:
+        return Factuality()
+    bare, quoted = without_quotations(text)
+    sentences = _sentences(bare)
+    if has_cjk(text):
+        supposed, advice, reported, former = (
+            _share(sentences, pattern.search) for pattern in (SUPPOSED_CJK, ADVICE_CJK, REPORTED_CJK, FORMER_CJK)
+        )
+        is_joke, is_over = JOKE_CJK.search(bare) is not None, PRESENT_CJK.search(bare) is None
+    else:
+        languages = likely_languages(words_of(text)) or list(European)
+        supposed, advice, reported = (
+            _share(sentences, *(table[language].search for language in languages))
+            for table in (SUPPOSED, ADVICE, REPORTED)
+        )
+        former = _share(sentences, *(partial(_is_former, language) for language in languages))
+        is_joke, is_over = JOKE.search(bare) is not None, True
+    return Factuality(
+        is_asked=_is_asked(text),
+        is_supposed=is_joke or supposed >= MIN_SHARE,
+        is_advice=advice >= MIN_SHARE,
+        is_reported=quoted or reported >= MIN_SHARE,
+        is_former=former >= MIN_SHARE and is_over,
+    )
+
+
+def _is_asked(text: str) -> bool:
+    """Whether most sentences of a text are questions, and the others say little that is not in these."""
+    parts = [one.strip() for one in _SENTENCE.findall(text)]
+    questions = [one for one in parts if is_question(one)]
+    if 2 * len(questions) <= len(parts):  # one question and its answer
+        return False
+    rest = extract_terms(" ".join(one for one in parts if one not in questions))
+    return 2 * len(set(extract_terms(" ".join(questions))).intersection(rest)) >= len(set(rest))
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text, but for mere greetings and, beside statements, questions."""
+    parts = [one.strip() for one in _SENTENCE.findall(text)]
+    found = [one for one in parts if len(one) > MAX_GREETING_CHARS] or [text]
+    statements = [one for one in found if not one.endswith(("?", "？"))]
+    return statements or found
+
+
+def _share(sentences: list[str], *searches: Callable[[str], object]) -> float:
+    """The part of some sentences in which a search finds something, by their length."""
+    found = sum(len(one) for one in sentences if any(search(one) for search in searches))
+    return found / max(1, sum(map(len, sentences)))
+
+
+def _is_former(language: European, sentence: str) -> bool:
+    """Whether a sentence tells of a state that is over, and of nothing that is so now."""
+    if PRESENT[language].search(sentence):
+        return False
+    if FORMER[language].search(sentence):
+        return True
+    phase = PAST_PHASE[language].search(sentence)
+    rest = phase and f"{sentence[: phase.start()]} , {sentence[phase.end() :]}"
+    return rest is not None and PAST_STATE_VERB[language].search(rest) is not None
+
+
+def asks_for_facts(question: str) -> bool:
+    """Whether a question asks for what is so, and not for what somebody said, advised, thought or would do."""
+    request = _REQUEST.match(question)
+    return _MORE_THAN_FACTS.search(question, request.end() if request else 0) is None
+
+
+def without_quotations(text: str) -> tuple[str, bool]:
+    """A text without what somebody else is quoted with, and whether that is most of it."""
+    found = _QUOTATION.search(text)
+    if found is None or _SPEECH.search(found["quoted"]) is None or _SELF_BEFORE.search(text[: found.start()]):
+        return text, False
+    bare = f"{text[: found.start()]} {text[found.end() :]}"
+    return bare, len(bare) < len(text) / 2 + 20

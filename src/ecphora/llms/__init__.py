@@ -1,1 +1,0 @@
-"""Language models: one adapter per file."""

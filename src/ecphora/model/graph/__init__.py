@@ -1,0 +1,1 @@
+"""A scope's graph in columns, and what changes it."""

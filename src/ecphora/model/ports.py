@@ -1,0 +1,615 @@
+"""Protocols of the components around the memory. Each has a contract test in :mod:`ecphora.testing`.
+
+This file is over 400 lines because it is the list of all ports, each documented for those who implement it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .graph.graph import Graph
+from .graph.vectors import VectorColumn
+from .reprs import ShortRepr
+from .types import (
+    Backup,
+    Episode,
+    Extraction,
+    ExtractionReport,
+    LLMEstimate,
+    Mask,
+    MediaVector,
+    Node,
+    NodeId,
+    Query,
+    Rows,
+    ScopeInfo,
+    Scores,
+    UndoBatch,
+    Vectors,
+    WriteBatch,
+)
+
+Clock = Callable[[], datetime]
+"""Returns the current time, always with a time zone."""
+
+Progress = Callable[[int, int], None]
+"""Called with the number of items done and their total."""
+
+CodeSource = Callable[[str, Sequence[NodeId]], Mapping[NodeId, bytes]]
+"""Returns the token codes that a model has made of nodes, as far as they are kept."""
+NodeReader = Callable[[Rows], list[Node]]
+"""Fetches the nodes of some rows, in their order."""
+
+SecondsLeft = Callable[[], float]
+"""Returns how many seconds are left; 0 or less when the time is up."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. What else an embedder may say is in the protocols below."""
+
+    @property
+    def name(self) -> str:
+        """The model and how it is run; two embedders of the same name give the same vectors."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """The length of every vector."""
+        ...
+
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
+        """Embed texts, shape ``(len(texts), dim)``, unit rows; ``is_query`` marks queries for asymmetric models.
+
+        A text's vector does not depend on the other texts of the call.
+        """
+        ...
+
+
+@runtime_checkable
+class CoverageEmbedder(Embedder, Protocol):
+    """An embedder that says how much of a text it can read. One that does not is taken to read all of it."""
+
+    def coverage(self, text: str, /) -> float:
+        """How much of the text the model can read, in 0..1; 0 where it was not trained on that script."""
+        ...
+
+
+@runtime_checkable
+class SimilarityFloorEmbedder(Embedder, Protocol):
+    """An embedder whose unrelated texts have cosines far above 0. For others the floor is 0."""
+
+    @property
+    def similarity_floor(self) -> float:
+        """The cosine of unrelated texts."""
+        ...
+
+
+@runtime_checkable
+class EnglishPairEmbedder(Embedder, Protocol):
+    """An embedder with a second one, which ranks English texts better. English texts get a vector of each."""
+
+    @property
+    def english_embedder(self) -> Embedder | None:
+        """The embedder of English texts; None if there is none. Making it loads no model."""
+        ...
+
+
+def embedder_coverage(embedder: Embedder, text: str) -> float:
+    """How much of a text an embedder can read, in 0..1."""
+    return embedder.coverage(text) if isinstance(embedder, CoverageEmbedder) else 1.0
+
+
+def similarity_floor(embedder: Embedder) -> float:
+    """The cosine at which an embedder finds two texts unrelated."""
+    return float(embedder.similarity_floor) if isinstance(embedder, SimilarityFloorEmbedder) else 0.0
+
+
+def english_embedder(embedder: Embedder) -> Embedder | None:
+    """The second embedder of an embedder, for English texts; None if it has none, or is that model itself."""
+    found = embedder.english_embedder if isinstance(embedder, EnglishPairEmbedder) else None
+    return None if found is None or found.name == embedder.name else found
+
+
+class FactUpdateScorer(Protocol):
+    """A cross-encoder that scores whether the later of two texts updates the earlier."""
+
+    @property
+    def name(self) -> str:
+        """The model and how it is run; two scorers of the same name give the same scores."""
+        ...
+
+    def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
+        """Log-odds, shape ``(len(pairs),)``, for pairs (earlier, later); each pair is scored independently.
+
+        Each text is a message: it begins with the name of its speaker, "user" if that is unknown, and a colon.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Passage(ShortRepr):
+    """A memory as a reader gets it. ``previous_turn`` is the turn before it with its speaker, "" if there is none."""
+
+    text: str
+    speaker: str | None = None
+    happened_on: date | None = None
+    title: str | None = None
+    previous_turn: str = ""
+
+    @property
+    def own_text(self) -> str:
+        """The title and the text with its speaker, as it is embedded: without the day and the turn before."""
+        text = f"{self.title}\n{self.text}" if self.title else self.text
+        return f"{self.speaker}: {text}" if self.speaker else text
+
+    @property
+    def statement(self) -> str:
+        """The title, the day and the text with its speaker, without the turn before."""
+        heading = " · ".join(part for part in (self.title, self.happened_on and self.happened_on.isoformat()) if part)
+        body = f"{self.speaker}: {self.text}" if self.speaker else self.text
+        return f"{heading} {body}" if heading else body
+
+    def __str__(self) -> str:
+        return f"{self.previous_turn}\n{self.statement}" if self.previous_turn else self.statement
+
+
+class Reader(Protocol):
+    """A cross-encoder or language model that reads a question together with a memory: does the memory answer it?"""
+
+    @property
+    def name(self) -> str:
+        """The model and how it is run; two readers of the same name give the same scores."""
+        ...
+
+    @property
+    def batch_size(self) -> int:
+        """How many passages one call should have. Between calls, a recall may be cancelled or meet its deadline."""
+        ...
+
+    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+        """Log-odds that each passage answers the question, shape ``(len(passages),)``, finite.
+
+        A passage is read with the question and without the other passages; ``asked_on`` is the day of the question.
+        Raises ``ReaderUnavailable`` if the model does not answer.
+        """
+        ...
+
+
+@runtime_checkable
+class WordEmbedder(Embedder, Protocol):
+    """An embedder whose vectors of words come from the run that embeds their text, so that they cost no other."""
+
+    def embed_words(self, question: str, words: Sequence[str], /) -> Vectors:
+        """The vectors of words as they stand in a question, shape ``(len(words), dim)``, 0 for a word not found."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PassageCodes:
+    """The token codes of a memory, and of the turn before it; b"" if there is none."""
+
+    own: bytes
+    previous_turn: bytes = b""
+
+
+@runtime_checkable
+class CodeReader(Reader, Protocol):
+    """A reader that encodes every text once, apart from all questions, and reads what a store keeps of it."""
+
+    @property
+    def code_model(self) -> str:
+        """What makes the codes; another name for codes that cannot be read together with these."""
+        ...
+
+    def encode(self, texts: Sequence[str], /) -> list[bytes]:
+        """The token codes of texts, made of each alone; raises ``ReaderUnavailable`` if the model does not answer."""
+        ...
+
+    def read_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
+        """As :meth:`Reader.read`, from token codes of passages, best first; NaN for those that it does not read."""
+        ...
+
+
+@runtime_checkable
+class CascadeReader(Reader, Protocol):
+    """A reader with a second, slower model, which reads only the best passages."""
+
+    @property
+    def reread_batch_size(self) -> int:
+        """How many passages one call of ``reread`` should have."""
+        ...
+
+    def reread(
+        self, question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
+    ) -> NDArray[np.float64]:
+        """Log-odds that each passage answers the question, from both models; ``log_odds`` are those of ``read``.
+
+        Raises ``ReaderUnavailable`` if the second model does not answer.
+        """
+        ...
+
+
+class Extractor(Protocol):
+    """Finds what a text mentions: names, with their type and description where it knows them, and relations."""
+
+    def extract(self, texts: Sequence[str], /) -> list[Extraction]:
+        """Read each text by itself; the result is in the order of the texts.
+
+        A name occurs in its text, apart from case and inflection.
+        """
+        ...
+
+
+class ExtractionRun(Extractor, Protocol):
+    """An extractor for one call, with a budget of its own, that counts what it does."""
+
+    @property
+    def report(self) -> ExtractionReport:
+        """How the texts were read so far."""
+        ...
+
+
+@runtime_checkable
+class MeteredExtractor(Extractor, Protocol):
+    """An extractor that costs something. The memory begins a run of it for each call of ``remember``."""
+
+    def begin_run(self) -> ExtractionRun:
+        """An extractor for one call."""
+        ...
+
+    def estimate(self, texts: Sequence[str], /) -> LLMEstimate:
+        """What reading some texts would cost; nothing is sent."""
+        ...
+
+
+class Importer(Protocol):
+    """Reads the memories of another program from a file or folder."""
+
+    def read(self, path: str, /, *, progress: Progress | None = None) -> Iterable[Episode]:
+        """Yield the episodes of a file or folder, with their times, speakers and sources where it has them.
+
+        The same file gives the same episodes, so that importing it twice adds nothing. ``progress`` gets from time to
+        time how much was read, and how much there is, in any unit. Raises ``InvalidInput`` if the file does not have
+        the format.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Prompt(ShortRepr):
+    """A prompt for a language model: ``system`` has the instructions, ``user`` the input.
+
+    ``schema`` is the JSON schema that the reply must follow, None for plain text. ``max_tokens`` bounds the reply.
+    """
+
+    system: str
+    user: str
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int = 512
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Reply(ShortRepr):
+    """A language model's reply, verbatim, and what it cost; ``cost_usd`` is 0 where the price is unknown."""
+
+    text: str
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    cost_usd: float = 0.0
+
+
+class LLM(Protocol):
+    """A language model. It is optional: the memory works without one."""
+
+    @property
+    def name(self) -> str:
+        """The model and how it is run."""
+        ...
+
+    def complete(self, prompt: Prompt, /) -> Reply:
+        """Answer a prompt, once, without retrying; may be called from several threads at once.
+
+        Raises ``LLMUnavailable`` if the model does not answer.
+        """
+        ...
+
+
+class Summarizer(Protocol):
+    """Summarizes several memories, with or without a language model; Cognitive Weave's Oracle."""
+
+    def summarize(
+        self, sources: Sequence[Node], vectors: Vectors, weights: NDArray[np.float64], token_cost: float, /
+    ) -> str | None:
+        """Write an insight over some memories, or return None if there is none; every statement needs a source.
+
+        ``vectors`` has the sources' unit vectors, ``weights`` their weights, summing to 1, and ``token_cost`` the
+        penalty per token of the insight, against relevance in 0..1.
+        """
+        ...
+
+
+class Store(Protocol):
+    """Durable storage of everything that was committed, by scope.
+
+    ``commit`` is the only method that writes. A scope's graph is built only from ``changes_since``, so an updated graph
+    and a reloaded one are the same. Old accesses may expire, as :class:`~ecphora.model.types.LogRetention` says, unless
+    a batch has asked for the full log.
+    """
+
+    def commit(self, scope: str, batch: WriteBatch, /) -> WriteBatch:
+        """Write all of a batch or nothing; return it with its revision and every ``seq`` filled in."""
+        ...
+
+    def changes_since(self, scope: str, revision: int, /) -> WriteBatch:
+        """Return everything committed to a scope after a revision, as one batch; 0 reads the whole scope."""
+        ...
+
+    def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
+        """Return the nodes with these ids, in their order; missing ones are left out."""
+        ...
+
+    def scopes(self) -> list[ScopeInfo]:
+        """Return every scope that holds anything, by name."""
+        ...
+
+    def undo_batches(self, scope: str, /) -> list[UndoBatch]:
+        """Return the undo batches, the one that wrote last at the end: the latest, which can be undone."""
+        ...
+
+    def close(self) -> None:
+        """Close the file or connection; closing twice is harmless."""
+        ...
+
+
+@runtime_checkable
+class UndoBatchStore(Store, Protocol):
+    """A store that knows which nodes an undo batch has written."""
+
+    def node_ids_of_batch(self, scope: str, batch: str, /) -> list[NodeId]:
+        """Return the nodes that an undo batch has written, as far as they are still there."""
+        ...
+
+
+@runtime_checkable
+class TokenCodeStore(Store, Protocol):
+    """A store that keeps what a reader has made of texts, :attr:`~ecphora.model.types.WriteBatch.token_codes`."""
+
+    def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
+        """Return the token codes of nodes, as far as this model has made them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StoredVectors(ShortRepr):
+    """The vectors of nodes, in ``values``; ``seqs`` has the ``seq`` of the node of each, ascending."""
+
+    seqs: NDArray[np.int64]
+    values: VectorColumn
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StoredSnapshot(ShortRepr):
+    """A scope's graph at a revision: its columns as bytes, its media's vectors, and all sound vectors of texts."""
+
+    revision: int
+    value: bytes
+    vectors: StoredVectors
+    english_vectors: StoredVectors
+    media_vectors: tuple[MediaVector, ...]
+
+
+@runtime_checkable
+class SnapshotStore(Store, Protocol):
+    """A store that keeps the columns of a scope's graph, so that the scope opens faster.
+
+    What is deleted, or written over, is gone from the snapshot in the same commit; the simplest is to delete it.
+    """
+
+    def graph_snapshot(self, scope: str, /) -> StoredSnapshot | None:
+        """Return the snapshot from which ``changes_since`` leads on; None if there is none."""
+        ...
+
+    def write_graph_snapshot(self, scope: str, revision: int, value: bytes, /) -> None:
+        """Keep the columns of a scope's graph at a revision, in the place of earlier ones.
+
+        Nothing is written if the scope has another revision, or if it would have to wait.
+        """
+        ...
+
+
+@runtime_checkable
+class BackupStore(Protocol):
+    """A store that can be backed up while it is in use."""
+
+    def backup(self, path: str, /, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
+        """Copy one state of all scopes to a new file, or with ``overwrite`` over an existing one.
+
+        Raises ``InvalidInput`` for a path that cannot be the target.
+        """
+        ...
+
+
+@runtime_checkable
+class ScopeStore(Protocol):
+    """A store that can rename and copy its scopes.
+
+    Each call is one commit, and takes all of a scope along: nodes, edges, vectors, validity ends, the access log,
+    tombstones, cursors and undo batches. It raises ``UnknownName`` for a scope that does not exist, and
+    ``InvalidInput`` if there is a scope of the new name.
+    """
+
+    def rename_scope(self, scope: str, new_name: str, /) -> None:
+        """Give a scope another name."""
+        ...
+
+    def clone_scope(self, scope: str, new_name: str, /) -> None:
+        """Copy a scope to a new one, which reads like the first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ActivationPath(ShortRepr):
+    """Back-pointers of a stage: ``parent[i]`` is the row from which row ``i`` was reached, -1 for none.
+
+    ``via_entity[i]`` is the entity between them, -1 for none. With ``single_hop`` every path has one step.
+    """
+
+    parent: Rows
+    via_entity: Rows
+    single_hop: bool = False
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Activation(ShortRepr):
+    """A strategy's result for a query.
+
+    ``scores`` rank the rows. ``contributions`` are the features' parts, each aligned with the graph's rows; they sum to
+    ``scores`` wherever a score is not 0. ``paths`` say along which nodes a feature spread. ``stimulus`` is logged: one
+    ``STIMULATED`` access for every row where it is not 0, with that strength; empty logs nothing. ``new_episode`` is
+    an episode that the recall itself stores. ``confidence`` in 0..1 is how sure the strategy is that the memory holds
+    the answer. ``eligible`` are the rows that the query may return (``stages.retrieval.filters``); a strategy that has
+    computed them hands them on, with None recall computes them. ``context_scores`` are the strategy's scores of rows
+    that are no memories, such as engrams and insights; empty if it has none.
+    """
+
+    scores: Scores
+    contributions: Mapping[str, Scores] = field(default_factory=dict)
+    paths: Mapping[str, ActivationPath] = field(default_factory=dict)
+    stimulus: Scores = field(default_factory=lambda: np.zeros(0, np.float32))
+    new_episode: Episode | None = None
+    confidence: float = 0.0
+    eligible: Mask | None = None
+    context_scores: Scores = field(default_factory=lambda: np.zeros(0, np.float32))
+
+
+class RowReader(Protocol):
+    """Has a reader read memories by their rows in the graph, for one query."""
+
+    @property
+    def is_mandatory(self) -> bool:
+        """Whether to read even if the ranking leaves no doubt."""
+        ...
+
+    def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
+        """Log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows that were not read.
+
+        The reader sees no text of rows that are not ``eligible``, a mask of the graph's rows.
+        """
+        ...
+
+    def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
+        """Log-odds of rows that were read, the best first, after they are read again.
+
+        ``log_odds`` are those of the first reading. Both have the shape ``(len(rows),)``.
+        """
+        ...
+
+    def passages(self, rows: Rows, /) -> "Sequence[Passage]":
+        """The passages of rows that were read, in their order."""
+        ...
+
+
+ActivateCandidates = Callable[[RowReader | None], Activation]
+"""Has the candidates of a query read, at most once, and scores the graph's rows; with None nothing is read."""
+
+
+class Strategy(Protocol):
+    """A recall strategy: a pure function from a query and a graph to an activation."""
+
+    @property
+    def name(self) -> str:
+        """The name by which users choose it."""
+        ...
+
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        """Score the graph's rows for the query."""
+        ...
+
+
+@runtime_checkable
+class ReadingStrategy(Strategy, Protocol):
+    """A strategy whose best candidates can be read."""
+
+    def find_candidates(self, query: Query, graph: Graph, /) -> ActivateCandidates:
+        """Find the candidates for the query; what it returns scores the graph's rows, pure but for the reader."""
+        ...
+
+
+@runtime_checkable
+class GoalStrategy(Protocol):
+    """A strategy that ranks by the goal of a query, too."""
+
+    @property
+    def goal_weight(self) -> float:
+        """How much it ranks by the goal; 0 for not at all."""
+        ...
+
+
+@runtime_checkable
+class MediaStrategy(Protocol):
+    """A strategy that adds what media gain to its scores itself; recall adds it to the scores of the others."""
+
+    @property
+    def joins_media(self) -> bool:
+        """Whether it does."""
+        ...
+
+
+@runtime_checkable
+class WritesOnStore(Protocol):
+    """A strategy that runs every new episode as a query and logs the memories that it activates."""
+
+    @property
+    def writes_on_store(self) -> bool:
+        """Whether new episodes are run as queries."""
+        ...
+
+
+@runtime_checkable
+class FullLogStrategy(Protocol):
+    """A strategy that reads the full access log: in scopes where it was used, no access expires."""
+
+    @property
+    def needs_full_log(self) -> bool:
+        """Whether it reads the full log."""
+        ...
+
+
+@runtime_checkable
+class IncrementalStrategy(Protocol):
+    """A strategy that processes new memories after they were stored."""
+
+    def has_pending(self, graph: Graph, /) -> bool:
+        """Whether there are enough new memories to process."""
+        ...
+
+    def process(self, graph: Graph, read_nodes: NodeReader, now: datetime, /, *, similarity_floor: float) -> WriteBatch:
+        """Process the next portion: return insights, edges and the new cursor.
+
+        ``similarity_floor`` is the cosine at which the embedder finds two texts unrelated. Pure but for ``read_nodes``.
+        The memory embeds the new nodes and commits; it calls again while more is pending.
+        """
+        ...
+
+
+@runtime_checkable
+class NonblockingStore(Protocol):
+    """A store that has a second handle, which gives up at once where another writes."""
+
+    def nonblocking_handle(self) -> Store:
+        """That handle; it is closed with the store."""
+        ...
+
+
+@runtime_checkable
+class FeedbackStrategy(Protocol):
+    """A strategy that ranks by feedback, and has a form that does not."""
+
+    def without_feedback(self) -> Strategy:
+        """The same strategy, blind to feedback."""
+        ...

@@ -1,0 +1,1138 @@
+"""The data types of the memory graph: frozen dataclasses with no behavior beyond small derived values.
+
+This file is over 400 lines because it holds the data types that everything imports.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidTime
+from . import conditions
+from .conditions import Condition, parse_condition, parse_names
+from .reprs import ShortRepr, call_repr
+from .times import read_time
+
+# ---- llm usage
+#
+# What a language model consumed, and what it would consume.
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LLMUsage(ShortRepr):
+    """What a language model consumed. ``calls`` include ``retries``; ``failures`` counts prompts without a result.
+
+    ``cost_usd`` is in US dollars. Tokens, seconds and dollars are those of the replies received.
+    """
+
+    calls: int = 0
+    retries: int = 0
+    failures: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: "LLMUsage") -> "LLMUsage":
+        return LLMUsage(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LLMEstimate(ShortRepr):
+    """What prompts would cost before any is sent; all tokens are estimated.
+
+    ``calls`` and ``tokens_in`` are those of the prompts, each sent once. The ``max_`` fields are upper bounds: they
+    count every prompt as often as it may be repeated, and every reply as long as it may be.
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    max_calls: int = 0
+    max_tokens_in: int = 0
+    max_tokens_out: int = 0
+
+    def max_cost_usd(self, prices: tuple[float, float]) -> float:
+        """The most US dollars, given the prices of a million tokens in and out."""
+        return (self.max_tokens_in * prices[0] + self.max_tokens_out * prices[1]) / 1e6
+
+    def to_dict(self) -> dict[str, Any]:
+        """The estimate as JSON values."""
+        return {
+            "calls": self.calls,
+            "tokens_in": self.tokens_in,
+            "max_calls": self.max_calls,
+            "max_tokens_in": self.max_tokens_in,
+            "max_tokens_out": self.max_tokens_out,
+        }
+
+
+# ---- model
+
+NodeId = str
+Metadata = conditions.Metadata
+"""Texts, numbers, booleans, None, or lists of these, by name."""
+Vector = NDArray[np.float32]
+"""One text's embedding, shape ``(dim,)``, unit length."""
+Vectors = NDArray[np.float32]
+"""Several embeddings, shape ``(texts, dim)``, unit rows."""
+Scores = NDArray[np.float32]
+"""One number for each row of a graph; 0 means not active. Stages exchange nothing else."""
+Floats = NDArray[np.float64]
+"""64-bit numbers, for sums that must not lose digits."""
+Rows = NDArray[np.intp]
+"""Row numbers of a graph."""
+Mask = NDArray[np.bool_]
+"""One boolean for each row of a graph."""
+
+
+class Kind(StrEnum):
+    """What a node stands for."""
+
+    EPISODE = "episode"
+    ENTITY = "entity"
+    INSIGHT = "insight"
+    CLAIM = "claim"
+    QUESTION = "question"
+    DESCRIPTION = "description"
+    EXCHANGE = "exchange"
+
+
+class Link(StrEnum):
+    """What an edge means, read from its source to its destination."""
+
+    MENTIONS = "mentions"
+    ABOUT = "about"
+    TEMPORAL = "temporal"
+    ASSOCIATION = "association"
+    DERIVED_FROM = "derived_from"
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    SUPERSEDES = "supersedes"
+    ANSWERED_BY = "answered_by"
+    CLAIMED_IN = "claimed_in"
+    ALIAS = "alias"
+    DESCRIBES = "describes"
+    DESCRIBED_IN = "described_in"
+    BASED_ON = "based_on"
+    RESPONDS_TO = "responds_to"
+    CAUSES = "causes"
+    ELABORATES = "elaborates"
+    PRECEDES = "precedes"
+
+
+When = str | date | datetime
+"""A time as callers give it: an ISO 8601 text, a date or a datetime; without an offset it is local time."""
+PRIOR = "prior"
+"""The feature for the score that a memory has before any evidence: part of the sum, but no reason."""
+MENTION_LINKS = frozenset({Link.MENTIONS, Link.ABOUT})
+"""The links that keep an entity in the graph: it is deleted with the last of them."""
+ENTITY_LINKS = MENTION_LINKS | {Link.DESCRIBES}
+"""The links whose target is an entity."""
+SOURCE_LINKS = {
+    Kind.INSIGHT: Link.DERIVED_FROM,
+    Kind.QUESTION: Link.ANSWERED_BY,
+    Kind.CLAIM: Link.CLAIMED_IN,
+    Kind.DESCRIPTION: Link.DESCRIBED_IN,
+    Kind.EXCHANGE: Link.BASED_ON,
+}
+"""The kinds derived from memories, and the link to their sources: such a node is deleted with its first source."""
+UNINDEXED_KINDS = frozenset(Kind) - {Kind.EPISODE}
+"""The kinds whose terms are not indexed: no query matches their text, and they do not change document frequencies."""
+UNEMBEDDED_KINDS = frozenset({Kind.ENTITY, Kind.CLAIM})
+"""The kinds that have no vector of their own."""
+
+
+class AccessKind(StrEnum):
+    """Why a node was accessed."""
+
+    ENCODED = "encoded"
+    STIMULATED = "stimulated"
+    RECALLED = "recalled"
+    USED = "used"
+
+
+class Mark(StrEnum):
+    """How a node was marked. A mark is not an access; the latest of each pair decides."""
+
+    PINNED = "pinned"
+    UNPINNED = "unpinned"
+    ARCHIVED = "archived"
+    UNARCHIVED = "unarchived"
+
+
+ACCESS_KINDS: tuple[AccessKind | Mark, ...] = (*AccessKind, *Mark)
+"""Every kind of access log entry. Its position is its code in files and graphs: new ones come last."""
+ACCESS_KIND_CODES = {kind: code for code, kind in enumerate(ACCESS_KINDS)}
+
+
+def parse_access_kind(name: str) -> AccessKind | Mark:
+    """Return the access kind or mark of that name; raises ``ValueError`` for an unknown name."""
+    return Mark(name) if name in list(Mark) else AccessKind(name)
+
+
+class Evidence(StrEnum):
+    """The answerability band: how well a recollection answers its query."""
+
+    STRONG = "strong"
+    WEAK = "weak"
+    NONE = "none"
+
+
+class Reading(StrEnum):
+    """When a recall has a reader read its best candidates: if the ranking leaves doubt, never, or always."""
+
+    AUTO = "auto"
+    NEVER = "never"
+    ALWAYS = "always"
+
+
+class Include(StrEnum):
+    """What a recall returns beside the memories, if asked to."""
+
+    ENGRAMS = "engrams"
+    INSIGHTS = "insights"
+    EXCHANGES = "exchanges"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Interval(ShortRepr):
+    """A half-open time interval, ``start <= t < end``."""
+
+    start: datetime
+    end: datetime
+
+
+class MediaKind(StrEnum):
+    """What a medium is."""
+
+    PICTURE = "picture"
+    SOUND = "sound"
+    VIDEO = "video"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Media(ShortRepr):
+    """A picture, sound or video of a memory, by reference.
+
+    ``reference`` is a URI or path; nothing is ever loaded from it. ``caption`` says what it shows; it is indexed and
+    embedded with the text of the memory. ``vector`` comes from an embedder of the caller, whose name is ``model``;
+    vectors of different models are never compared. A medium that comes back from the memory has no vector.
+    """
+
+    reference: str
+    kind: str | MediaKind = MediaKind.PICTURE
+    caption: str = ""
+    vector: Sequence[float] = ()
+    model: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reference, the kind and the caption as JSON values."""
+        return {"reference": self.reference, "kind": str(self.kind), "caption": self.caption}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MediaQuery(ShortRepr):
+    """A vector to search media with: of a picture, a sound, or a text, by the model that made the vectors of media."""
+
+    vector: Sequence[float]
+    model: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MediaVector(ShortRepr):
+    """The vector of one of a memory's media, by the model that made it; vectors of one model form a space.
+
+    ``position`` is the place of the medium in the media of the node, from 0.
+    """
+
+    node: NodeId
+    position: int
+    model: str
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Episode(ShortRepr):
+    """An episode to remember, as the caller gives it.
+
+    ``id`` is the caller's own id; by default the id follows from the content, and from how often it was said.
+    ``happened_at`` takes an ISO 8601 string, a date or a datetime; without an offset it is local time of the memory's
+    zone, and None means the time of recording. ``supersedes`` is the id of the memory that this one replaces from
+    ``happened_at`` on, whoever said it. The fields are checked when the episode is remembered.
+
+    ``trust``, 0 to 1, limits supersession: a memory never supersedes one of higher trust, neither by ``supersedes``
+    nor through consolidation. It does not affect ranking yet. ``speaker`` limits it too: consolidation lets nobody else
+    supersede what a speaker said of themselves, and an unknown speaker (None) supersedes only what an unknown speaker
+    said. Speakers are compared exactly: "ana" is not "Ana".
+    """
+
+    text: str
+    id: NodeId | None = None
+    speaker: str | None = None
+    session: str | None = None
+    happened_at: When | None = None
+    title: str | None = None
+    source: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+    trust: float = 1.0
+    supersedes: NodeId | None = None
+    media: tuple[Media, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Node(ShortRepr):
+    """One node of the memory graph.
+
+    ``happened_at`` is event time, ``recorded_at`` recording time; ``valid_from`` and ``valid_to`` bound the time in
+    which the text is valid (``None``: open). ``seq`` counts insertions and accesses of a scope; the store assigns it,
+    0 means not yet stored. A long text is stored as several chunks: nodes that share a ``document`` and count
+    ``position`` up; joined in that order they are the text again. A chunk begins at character ``start`` of the text,
+    under the heading path ``heading``: "Guide > Timers", or None. The ``text`` of an exchange is the response, its
+    ``title`` the prompt.
+    """
+
+    id: NodeId
+    kind: Kind
+    text: str
+    happened_at: datetime
+    recorded_at: datetime = field(repr=False)
+    speaker: str | None = None
+    session: str | None = None
+    title: str | None = None
+    source: str | None = None
+    document: NodeId | None = None
+    position: int = 0
+    start: int = 0
+    heading: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    trust: float = 1.0
+    metadata: Metadata = field(default_factory=dict)
+    seq: int = 0
+    media: tuple[Media, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The node as JSON values: every field that means something outside the store."""
+        plain = ("id", "text", "speaker", "session", "title", "source", "document", "start", "heading")
+        times = ("happened_at", "recorded_at", "valid_from", "valid_to")
+        return {
+            **{name: getattr(self, name) for name in plain},
+            **{name: _iso(getattr(self, name)) for name in times},
+            "trust": self.trust,
+            "metadata": dict(self.metadata),
+            **({"media": [one.to_dict() for one in self.media]} if self.media else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TextAnalysis(ShortRepr):
+    """The analysis of one text: all that recall needs to know of its terms.
+
+    ``term_hashes`` are the distinct term hashes in ascending order, ``term_counts`` how often each occurs; both have
+    the same length. The hashes of identifiers and quantities follow, in ascending order, with the count 0.
+    ``time_mentions`` are the time intervals that the text mentions, with relative dates resolved against the time it
+    was said.
+    """
+
+    term_hashes: NDArray[np.uint32]
+    term_counts: NDArray[np.uint8]
+    is_question: bool = False
+    time_mentions: tuple[Interval, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """The number of terms, repetitions included."""
+        return int(self.term_counts.sum())
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Edge(ShortRepr):
+    """A directed, typed, weighted edge; ``provenance`` is the episode that supports it, if that is not ``src``.
+
+    The edge is deleted with that episode, and with either end.
+    """
+
+    src: NodeId
+    dst: NodeId
+    link: Link
+    weight: float = 1.0
+    provenance: NodeId | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Access(ShortRepr):
+    """One entry of the access log: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log.
+
+    The ``ENCODED`` access of storing an episode is implicit: a graph logs it under the node's own ``seq``.
+    ``nth`` counts the accesses of one kind to one node, expired ones included; like ``seq`` the store assigns it,
+    0 means not yet stored.
+    """
+
+    node: NodeId
+    at: datetime
+    kind: AccessKind | Mark
+    strength: float = 1.0
+    seq: int = 0
+    nth: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The access as JSON values; of which node is left out."""
+        return {"at": self.at.isoformat(), "kind": self.kind.value, "strength": self.strength}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LogRetention(ShortRepr):
+    """What is left of the access log: up to ``through_seq``, each node keeps the last ``keep_last`` of each kind."""
+
+    through_seq: int = 0
+    keep_last: int = 0
+
+
+FULL_LOG = LogRetention()
+"""The retention of a log from which nothing has expired."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ValidityEnd(ShortRepr):
+    """From ``valid_to`` on the node is no longer valid; known since ``recorded_at``. An edge names its successor."""
+
+    node: NodeId
+    valid_to: datetime
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Tombstone(ShortRepr):
+    """The record of a forgotten memory: its id, and a digest of its content that recognizes it if it comes back.
+
+    Nothing else is kept. Neither reveals the text, though a guess of the exact text can be confirmed.
+    """
+
+    node: NodeId
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UndoBatch(ShortRepr):
+    """A write batch that can be undone by its id: when it was written, and how many items of each name it wrote."""
+
+    id: str
+    at: datetime
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WriteBatch(ShortRepr):
+    """The unit of writing to a store, atomic: all of it is written or nothing.
+
+    Forgetting a node also deletes the entities that nothing else mentions, the insights derived from it, and the
+    questions that it answered; they need not be named. ``entities`` stay, with the spelling and
+    times of a memory that is not forgotten. The ends of validity of the nodes in ``reopened`` are deleted, as what
+    superseded them is forgotten. Applied in the order ``tombstones``, ``entities``, ``reopened``, ``nodes``,
+    ``vectors``, ``english_vectors``, ``edges``, ``validity_ends``, ``accesses``.
+    ``embedder`` names the model that made ``vectors``; ``switch_embedder`` makes it the scope's own, once every episode
+    has its vector. ``english_embedder`` names the model of ``english_vectors``, the second vectors of English texts. A
+    store leaves them out if the scope has some of another model, or vectors of another model than ``embedder``;
+    ``switch_embedder`` deletes those of another model. ``token_codes`` are what a reader keeps of texts, and
+    ``code_model`` names what made them; no graph has them, so a store does not return them. ``cursors`` say how
+    far each incremental process has come, by its name: the highest ``seq`` it has processed. ``undo_batch`` names the
+    undo batch that the rows belong to; ``undoes`` is the id of the latest undo batch, whose rows are all deleted and
+    whose cursors are set back.
+    ``needs_full_log`` keeps the scope's access log complete from here on; otherwise a store may let old accesses
+    expire, and ``retention`` says which are left.
+    ``expected_revision`` makes a store refuse the batch with ``StaleWrite`` if the scope has another revision;
+    ``read_revision`` makes it do so only if a node that the batch refers to was written after that revision, or if the
+    provenance of an edge is gone: what was read of it is no longer there.
+    ``revision`` is 0 until the batch is committed; the store returns it with the new revision and every ``seq``.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    analyses: Mapping[NodeId, TextAnalysis] = field(default_factory=dict)
+    vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
+    english_vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
+    token_codes: Mapping[NodeId, bytes] = field(default_factory=dict)
+    media_vectors: tuple[MediaVector, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    validity_ends: tuple[ValidityEnd, ...] = ()
+    accesses: tuple[Access, ...] = ()
+    tombstones: tuple[Tombstone, ...] = ()
+    entities: tuple[Node, ...] = ()
+    reopened: tuple[NodeId, ...] = ()
+    cursors: Mapping[str, int] = field(default_factory=dict)
+    undo_batch: UndoBatch | None = None
+    undoes: str | None = None
+    embedder: str | None = None
+    english_embedder: str | None = None
+    code_model: str | None = None
+    switch_embedder: bool = False
+    needs_full_log: bool = False
+    retention: LogRetention = FULL_LOG
+    expected_revision: int | None = None
+    read_revision: int | None = None
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TransferResult(ShortRepr):
+    """What an export or import wrote.
+
+    ``existing`` nodes were there already, ``blocked`` ones have a tombstone there; ``skipped`` items of the file name
+    memories that the import does not bring, and were left out; ``notices`` are messages for the user.
+    """
+
+    nodes: int = 0
+    edges: int = 0
+    validity_ends: int = 0
+    accesses: int = 0
+    tombstones: int = 0
+    vectors: int = 0
+    existing: int = 0
+    blocked: int = 0
+    skipped: int = 0
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Backup(ShortRepr):
+    """A verified copy of a store: its path, the episodes of all scopes, its size in bytes and its SHA-256 in hex.
+
+    ``damage`` has a line for each kind of damaged rows in the store, and so in the copy, five at most: ``ecphora
+    doctor`` repairs them.
+    """
+
+    path: str
+    episodes: int
+    size: int
+    sha256: str
+    damage: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The copy as JSON values."""
+        return {
+            "path": self.path,
+            "episodes": self.episodes,
+            "size": self.size,
+            "sha256": self.sha256,
+            "damage": list(self.damage),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ScopeInfo(ShortRepr):
+    """A scope as stored: its name, revision, number of episodes (a long text is one) and embedding model."""
+
+    name: str
+    revision: int
+    episodes: int
+    embedder: str | None
+
+
+class MentionType(StrEnum):
+    """What a mentioned name stands for: EcphoryRAG's types, and the preferences and decisions of SYNAPSE."""
+
+    PERSON = "person"
+    ORGANIZATION = "organization"
+    PLACE = "place"
+    THING = "thing"
+    WORK = "work"
+    EVENT = "event"
+    PREFERENCE = "preference"
+    DECISION = "decision"
+    CONCEPT = "concept"
+    DATE = "date"
+    QUANTITY = "quantity"
+    OTHER = "other"
+
+
+class RelationType(StrEnum):
+    """How the subject of a relation bears on its object: Cognitive Weave's types of strands.
+
+    Each but ``RELATED_TO`` is also the link of that name between the memories of both.
+    """
+
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    ELABORATES = "elaborates"
+    CAUSES = "causes"
+    PRECEDES = "precedes"
+    RELATED_TO = "related_to"
+
+
+DEFAULT_IMPORTANCE, MAX_IMPORTANCE = 3, 5
+"""The importance of a mention of which nothing is said, and the highest, on EcphoryRAG's scale from 1."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Mention(ShortRepr):
+    """A name found in a text; ``is_about`` says that the text is about it rather than merely naming it.
+
+    ``type`` is None where nobody classified it. ``description`` says in a few words what the text says of it, "" for
+    nothing. ``importance`` is 1 to 5.
+    """
+
+    name: str
+    is_about: bool = False
+    type: MentionType | None = None
+    description: str = ""
+    importance: int = DEFAULT_IMPORTANCE
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Relation(ShortRepr):
+    """What a text says of two names: ``subject`` ``predicate`` ``object``, as in "Ana" "moved to" "Porto"."""
+
+    subject: str
+    predicate: str
+    object: str
+    type: RelationType = RelationType.RELATED_TO
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Extraction(ShortRepr):
+    """What an extractor found in one text."""
+
+    mentions: tuple[Mention, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExtractionReport(ShortRepr):
+    """How the texts of one call were read, and what the language model consumed for them.
+
+    ``by_model`` texts were read by the model, ``cached`` had been read before, ``by_rules`` were left to the rules,
+    because the model failed or the budget was used up: ``errors`` has each reason once. ``rejected`` counts names and
+    relations of the model that do not occur in their text.
+    """
+
+    by_model: int = 0
+    cached: int = 0
+    by_rules: int = 0
+    rejected: int = 0
+    errors: tuple[str, ...] = ()
+    usage: LLMUsage = field(default_factory=LLMUsage)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts, the errors and the usage as JSON values."""
+        counts = {name: getattr(self, name) for name in ("by_model", "cached", "by_rules", "rejected")}
+        return {**counts, "errors": list(self.errors), "usage": asdict(self.usage)}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Filter(ShortRepr):
+    """Which memories are eligible; a field that is left out allows all.
+
+    Several names match any of them, and an empty list of names matches nothing; what has one of ``not_speakers``,
+    ``not_sessions`` or ``not_sources`` is left out, and what has no name is not. ``speakers``, ``sessions`` and
+    ``sources`` also take a mapping of the operators ``$eq``, ``$in``, ``$ne`` and ``$nin``, as in ``{"$nin":
+    ["tool"]}``: it becomes names in both fields. ``after`` and ``before`` bound event time, ``recorded_after`` and
+    ``recorded_before`` recording time, half-open; they take what ``happened_at`` takes and are datetimes from then on,
+    which have an offset if it was given. ``metadata`` is a mapping of values that must all match, or of operators
+    (``{"age": {"$gte": 3}}``), or a condition of :mod:`ecphora.model.conditions`. ``min_trust`` leaves out what has
+    less trust.
+
+    Raises ``InvalidTime`` for a bound that is not a time, and ``InvalidInput`` for an unknown operator or a wrong
+    operand of one; the other fields are checked when the filter is used.
+    """
+
+    speakers: str | tuple[str, ...] | Mapping[str, object] | None = None
+    sessions: str | tuple[str, ...] | Mapping[str, object] | None = None
+    sources: str | tuple[str, ...] | Mapping[str, object] | None = None
+    metadata: Mapping[str, object] | Condition = field(default_factory=dict)
+    after: When | None = None
+    before: When | None = None
+    recorded_after: When | None = None
+    recorded_before: When | None = None
+    min_trust: float = 0.0
+    not_speakers: str | tuple[str, ...] = ()
+    not_sessions: str | tuple[str, ...] = ()
+    not_sources: str | tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        parse_condition(self.metadata)
+        for name in ("speakers", "sessions", "sources"):
+            if isinstance(names := getattr(self, name), Mapping):
+                wanted, unwanted = parse_names(name, names, getattr(self, f"not_{name}"))
+                object.__setattr__(self, name, wanted)
+                object.__setattr__(self, f"not_{name}", unwanted)
+        for name in ("after", "before", "recorded_after", "recorded_before"):
+            if (bound := getattr(self, name)) is None:
+                continue
+            try:
+                object.__setattr__(self, name, read_time(bound))
+            except InvalidTime as error:
+                raise InvalidTime(f"{name}: {error}") from error
+
+    @property
+    def condition(self) -> Condition | None:
+        """The condition that ``metadata`` stands for; None if it is empty."""
+        return parse_condition(self.metadata)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RelationName(ShortRepr):
+    """The name of a relation in a question: ``phrase`` "my sister" is ``name`` "Marta", as memory ``node`` tells."""
+
+    phrase: str
+    name: str
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Goal(ShortRepr):
+    """What the caller is working towards while it asks: a cue beside the question.
+
+    ``vector`` is ``None`` without an embedder; ``embedder_coverage`` says how much (0..1) of the goal's language it
+    reads.
+    """
+
+    text: str
+    vector: Vector | None = None
+    embedder_coverage: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AskedIdentifier(ShortRepr):
+    """An identifier in a question, as the question writes it, with the hashes by which memories are looked up.
+
+    A memory with a hash of ``whole`` holds it. One with a hash of ``part`` holds a longer one of which it is a part, or
+    a shorter form of it. One with the hash ``kind`` has an identifier of the same kind. ``terms`` are the hashes of its
+    words.
+    """
+
+    text: str
+    whole: tuple[int, ...]
+    part: tuple[int, ...]
+    kind: int
+    terms: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Query(ShortRepr):
+    """A question with its analysis and options: all that a strategy gets besides the graph.
+
+    ``vector`` is ``None`` without an embedder; else ``embedder`` names the model. ``embedder_coverage`` says how
+    much (0..1) of the query's language it reads, ``similarity_floor`` at which cosine it finds two texts unrelated.
+    ``english_vector`` is the vector of an English query beside English vectors of memories, else ``None``.
+    ``term_hashes`` are the hashes of the content words, in order. ``word_vectors`` has the vectors of
+    these words as they stand in the query, zeros for those without one, shape ``(len(term_hashes), dim)``; ``None`` if
+    the embedder gives none. ``entity_ids`` are the ids of the entities that the
+    query names. ``relation_names`` are the names that memories give to relations in the query, such as "my sister";
+    ``named_text`` is the text with these names in their place, "" if there are none. ``main_speaker`` is the name
+    of the speaker who says nearly all, "" without one; ``first_person_text`` is a question about them, as they would
+    ask it, else "". ``time_ranges`` are the time
+    intervals it asks about. ``identifiers`` are those that it names, ``quantities`` the hashes of its amounts with a
+    unit. ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was said after
+    ``as_of`` counts too, as far as it claims to be valid by then. ``where`` says which memories are eligible. ``goal``
+    is what the caller is working towards, None if it names nothing.
+    """
+
+    text: str
+    now: datetime
+    vector: Vector | None = None
+    embedder: str = ""
+    embedder_coverage: float = 1.0
+    similarity_floor: float = 0.0
+    term_hashes: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    word_vectors: Vectors | None = None
+    english_vector: Vector | None = None
+    entity_ids: tuple[NodeId, ...] = ()
+    relation_names: tuple[RelationName, ...] = ()
+    named_text: str = ""
+    main_speaker: str = ""
+    first_person_text: str = ""
+    time_ranges: tuple[Interval, ...] = ()
+    identifiers: tuple[AskedIdentifier, ...] = ()
+    quantities: tuple[int, ...] = ()
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+    retroactive: bool = False
+    where: Filter = field(default_factory=Filter)
+    goal: Goal | None = None
+    media: MediaQuery | None = None
+
+    @property
+    def search_text(self) -> str:
+        """The text that is searched for, whose terms and vectors the query has: with names in place of relations."""
+        return self.named_text or self.text
+
+    @property
+    def reading_text(self) -> str:
+        """The text that is read together with a memory, and whose English vector the query has."""
+        return self.first_person_text or self.search_text
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Contribution(ShortRepr):
+    """One feature's part of a score: ``value`` is what it added, ``path`` the nodes it spread along."""
+
+    feature: str
+    value: float
+    path: tuple[NodeId, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The contribution as JSON values."""
+        return {"feature": self.feature, "value": self.value, "path": list(self.path)}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Why(ShortRepr):
+    """Why a memory came back. The contributions' values add up to the hit's score."""
+
+    contributions: tuple[Contribution, ...]
+
+    @property
+    def path(self) -> tuple[NodeId, ...]:
+        """The longest path on which the memory was reached; empty if the query matched it directly."""
+        return max((contribution.path for contribution in self.contributions), key=len, default=())
+
+    @property
+    def ranked_contributions(self) -> tuple[Contribution, ...]:
+        """The contributions, strongest first; the prior comes last."""
+        return tuple(sorted(self.contributions, key=lambda part: (part.feature == PRIOR, -abs(part.value))))
+
+    def __str__(self) -> str:
+        return ", ".join(
+            f"{part.feature} {part.value:+.2f}" for part in self.ranked_contributions if abs(part.value) >= 0.005
+        )
+
+    def __repr__(self) -> str:
+        return call_repr("Why", str(self))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Validity(ShortRepr):
+    """Whether a memory is valid at the time asked about, given what other memories claim.
+
+    ``valid_to`` is when it ceases to be valid, by its successor or by its own words; ``superseded_by`` are its
+    successors, ``contradicted_by`` the memories that contradict it without superseding it.
+    """
+
+    is_valid: bool
+    valid_to: datetime | None = None
+    superseded_by: tuple[NodeId, ...] = ()
+    contradicted_by: tuple[NodeId, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The validity as JSON values."""
+        return {
+            "is_valid": self.is_valid,
+            "valid_to": _iso(self.valid_to),
+            "superseded_by": list(self.superseded_by),
+            "contradicted_by": list(self.contradicted_by),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Hit(ShortRepr):
+    """One memory that came back, how strongly, and why.
+
+    ``validity`` says whether it is still valid, None where nothing bounds, supersedes or contradicts it.
+    ``find_reason`` computes the text of ``reason``.
+    """
+
+    node: Node
+    score: float
+    why: Why
+    validity: Validity | None = None
+    find_reason: Callable[[], str] = field(default=str, repr=False, compare=False)
+
+    @property
+    def reason(self) -> str:
+        """What distinguishes it from the memories ranked after it: at most two clauses, separated by a semicolon.
+
+        Empty where no reasons were asked for, where it is the only hit, and where nothing distinguishes it. It is
+        computed when it is first read. If the ``Memory`` was closed before that, it names others without quoting them.
+        """
+        return self.find_reason()
+
+    @property
+    def is_exchange(self) -> bool:
+        """Whether this is an earlier exchange, which ``eisa`` returns, and no memory."""
+        return self.node.kind is Kind.EXCHANGE
+
+    @property
+    def id(self) -> NodeId:
+        """The node's id."""
+        return self.node.id
+
+    @property
+    def text(self) -> str:
+        """The node's text."""
+        return self.node.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The hit as JSON values: its score, its node's fields, its validity, its reason and its contributions."""
+        return {
+            "score": self.score,
+            **self.node.to_dict(),
+            "validity": None if self.validity is None else self.validity.to_dict(),
+            "reason": self.reason,
+            "why": [share.to_dict() for share in self.why.contributions],
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HitGroup(ShortRepr):
+    """The hits that mention one instance of the class that a question asks for, best first.
+
+    ``instance`` is a word or name as the first of them writes it.
+    """
+
+    instance: str
+    hits: tuple[Hit, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The group as JSON values: the instance and the ids of its hits."""
+        return {"instance": self.instance, "ids": [hit.id for hit in self.hits]}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EngramHit(ShortRepr):
+    """A person, place or thing that hits mention, after EcphoryRAG; ``ids`` are those of the hits, best first.
+
+    ``score``, 0 to 1, says how near it is to the question. ``type``, ``description`` and ``importance``, 1 to 5,
+    are what a language model read of it in the best of the hits, None without one.
+    """
+
+    id: NodeId
+    name: str
+    score: float
+    ids: tuple[NodeId, ...]
+    type: str | None = None
+    description: str | None = None
+    importance: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The engram as JSON values."""
+        return {**{name: getattr(self, name) for name in self.__slots__}, "ids": list(self.ids)}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class InsightHit(ShortRepr):
+    """An insight near a question, a shortcut to the memories that it summarizes: their ids are ``source_ids``.
+
+    ``score`` is in 0..1; ``level`` is that of :class:`Insight`.
+    """
+
+    id: NodeId
+    text: str
+    score: float
+    source_ids: tuple[NodeId, ...]
+    level: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The insight as JSON values."""
+        return {**{name: getattr(self, name) for name in self.__slots__}, "source_ids": list(self.source_ids)}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExchangeHit(ShortRepr):
+    """An earlier prompt like the question, and the response that was given to it.
+
+    It says what was answered, not what is true. ``source_ids`` are the memories that were recalled for it, and the
+    earlier exchanges and the sources of insights that were shown beside them; ``used_ids`` are the memories that the
+    response used, as far as that is known. ``source`` is the model that gave it.
+    """
+
+    id: NodeId
+    prompt: str
+    response: str
+    happened_at: datetime
+    score: float
+    source_ids: tuple[NodeId, ...] = ()
+    used_ids: tuple[NodeId, ...] = ()
+    source: str | None = None
+    session: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The exchange as JSON values."""
+        lists = {"source_ids": list(self.source_ids), "used_ids": list(self.used_ids)}
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {**fields, **lists, "happened_at": self.happened_at.isoformat()}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Cost(ShortRepr):
+    """What a recall cost: milliseconds in total and by step, and the estimated tokens of the returned texts.
+
+    ``passages_read`` is how many memories the reader has read, ``passages_unread`` how many candidates a deadline or a
+    failure has left unread. ``reader_error`` says why it failed, None if it did not.
+    """
+
+    milliseconds: float
+    step_milliseconds: Mapping[str, float]
+    tokens: int
+    passages_read: int = 0
+    passages_unread: int = 0
+    reader_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RememberResult(ShortRepr):
+    """The result of ``remember``, in the order of the episodes.
+
+    ``ids`` has one entry per episode. ``created`` were written now, ``existing`` were there already, ``blocked`` were
+    forgotten before and stay forgotten. ``unread`` are those of ``created`` that the embedder mostly cannot read: they
+    are found by their words, not by meaning. ``omitted`` counts what chat messages had that is not remembered, by its
+    kind, such as ``tool_call`` and ``image_url``. ``extraction`` says how an extractor with a language model read the
+    texts, None for other extractors. ``estimate`` is what it would cost, after a dry run alone.
+    """
+
+    ids: tuple[NodeId, ...]
+    created: tuple[NodeId, ...] = ()
+    existing: tuple[NodeId, ...] = ()
+    blocked: tuple[NodeId, ...] = ()
+    unread: tuple[NodeId, ...] = ()
+    omitted: Mapping[str, int] = field(default_factory=dict)
+    extraction: ExtractionReport | None = None
+    estimate: LLMEstimate | None = None
+
+    @property
+    def id(self) -> NodeId:
+        """The id of the first episode, or of the only one."""
+        return self.ids[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ids and counts as JSON values."""
+        ids = {name: list(getattr(self, name)) for name in ("ids", "created", "existing", "blocked", "unread")}
+        return {
+            **ids,
+            "omitted": dict(self.omitted),
+            "extraction": None if self.extraction is None else self.extraction.to_dict(),
+            "estimate": None if self.estimate is None else self.estimate.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Page(ShortRepr):
+    """Some memories in an order; ``cursor`` leads to the page after this one, None if it is the last.
+
+    A page is iterated like its memories. ``notices`` are messages for the user, such as the names in the filter that no
+    memory has.
+    """
+
+    memories: tuple[Node, ...]
+    cursor: str | None = None
+    notices: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.memories)
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The page as JSON values."""
+        memories = [memory.to_dict() for memory in self.memories]
+        return {"memories": memories, "cursor": self.cursor, "notices": list(self.notices)}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ForgetResult(ShortRepr):
+    """What ``forget`` removed: ``episode_ids`` as asked for, ``entity_ids`` that nothing else mentioned.
+
+    ``exchange_ids`` are the exchanges that go with a memory which was shown for their response. Insights derived from a
+    memory and questions that it answered are removed with it and not listed; a question that was named by its own id is
+    among ``episode_ids``. ``notices`` are messages for the user, such as the names in the filter that no memory has.
+    """
+
+    episode_ids: tuple[NodeId, ...]
+    entity_ids: tuple[NodeId, ...]
+    exchange_ids: tuple[NodeId, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.episode_ids)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ids as JSON values."""
+        return {
+            "episode_ids": list(self.episode_ids),
+            "entity_ids": list(self.entity_ids),
+            "exchange_ids": list(self.exchange_ids),
+            "notices": list(self.notices),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Insight(ShortRepr):
+    """A summary of several memories, with its sources; it is deleted with any of them.
+
+    ``level`` is 1 for insights over memories, one more for each level of insights over insights. ``is_valid`` is False
+    once one of its sources was superseded.
+    """
+
+    node: Node
+    level: int
+    sources: tuple[Node, ...]
+    is_valid: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """The insight as JSON values, its sources whole."""
+        head = {"id": self.node.id, "text": self.node.text, "level": self.level, "is_valid": self.is_valid}
+        return {**head, "sources": [node.to_dict() for node in self.sources]}
+
+
+class FactRelation(StrEnum):
+    """What a later memory does to an earlier one."""
+
+    SUPERSEDES = "supersedes"
+    CONTRADICTS = "contradicts"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FactUpdate(ShortRepr):
+    """A fact update that consolidation found: ``new`` supersedes ``old`` or contradicts it.
+
+    ``valid_from`` is when ``new`` becomes valid, ``valid_to`` when it ends by its own words; ``confidence`` is in 0..1.
+    """
+
+    old: Node
+    new: Node
+    valid_from: datetime
+    valid_to: datetime | None
+    confidence: float
+    relation: FactRelation = FactRelation.SUPERSEDES
+
+    def to_dict(self) -> dict[str, Any]:
+        """The update as JSON values, both memories whole."""
+        return {
+            "valid_from": self.valid_from.isoformat(),
+            "valid_to": _iso(self.valid_to),
+            "confidence": self.confidence,
+            "relation": self.relation.value,
+            "old": self.old.to_dict(),
+            "new": self.new.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class History(ShortRepr):
+    """The history of a memory: its predecessors and successors, oldest first, and the accesses that are kept.
+
+    The ``nth`` of an access says how many of its kind there were, expired ones included.
+    """
+
+    node: Node
+    predecessors: tuple[Node, ...]
+    successors: tuple[Node, ...]
+    accesses: tuple[Access, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The history as JSON values."""
+        return {
+            "node": self.node.to_dict(),
+            "predecessors": [node.to_dict() for node in self.predecessors],
+            "successors": [node.to_dict() for node in self.successors],
+            "accesses": [access.to_dict() for access in self.accesses],
+        }
+
+
+def _iso(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()

@@ -1,0 +1,223 @@
+"""The network of multilingual-e5-small. Its files are part of the package; ``scripts/build_e5.py`` makes them.
+
+Its graph can stop after the ninth of twelve layers. The last layers fit the tokens to the mean that is the vector of a
+text; those before tell more of each token. A branch of it stops after the eighth layer and has low-rank adapters as
+inputs, for cross-encoders over pairs of texts (:mod:`.pair_adapters`).
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ....model.types import Vector, Vectors
+from .. import encoder_network, onnx_runtime
+from ..encoder_network import FEED_FORWARD_SIZE, HIDDEN_SIZE, MODEL, REPAIR_HINT, EncoderNetwork
+from ..shared_model import SharedModel
+from .token_codes import TokenCodec
+from .token_embeddings import TokenEmbeddings
+from .unigram import UnigramTokenizer, UnigramVocabulary
+
+EMBEDDINGS, VOCABULARY = "embeddings.npz", "vocabulary.npz"
+FILE_DIGESTS = {
+    MODEL: "8c51d937f5f8c6fff5e06a7675c1d35bf6ac90fb687fac11f6eb207177853024",
+    EMBEDDINGS: "f0d1dfe922f6046687e5e6df200e6638e3c3ada3770753f4c897c70bfe13802a",
+    VOCABULARY: "fdb81b8a6ce86cd47e7cec680266fc3662885700d56d0c65a40f23114fcce9d2",
+}
+"""SHA-256 of the model's files."""
+
+LAYERS, MIDDLE_LAYERS = 12, 9
+"""All layers, and those before the middle states."""
+MIDDLE_SWITCH = "stop_at_middle"
+"""The input of the graph that leaves out the layers after ``MIDDLE_LAYERS``."""
+ADAPTED_LAYERS = 8
+"""The layers that have adapters."""
+LAYER_MATRICES = ("qkv", "o", "in", "out")
+"""The matrices of a layer: the queries, keys and values of attention as one, its output, then the two dense ones."""
+ADAPTED_MATRICES = tuple(f"{layer}.{part}" for layer in range(ADAPTED_LAYERS) for part in LAYER_MATRICES)
+ADAPTER_SWITCH, SEGMENT_INPUT = "use_adapters", "segments"
+"""The inputs of the graph that select the layers with adapters, and the vectors that these add to the tokens'. Such a
+run also stops at the middle."""
+MIDDLE_OUTPUT = "first"
+"""The value of the graph that holds the middle states."""
+QUERY_PREFIX, PASSAGE_PREFIX = "query: ", "passage: "
+"""The prefixes of questions and texts with which the model was trained."""
+PREFIX_TOKENS, MAX_STATES = 3, 256
+"""The tokens before those of a text: the first one and those of "query: " or "passage: "; and how many of the text's
+own tokens have states, the first ones."""
+CODEC_FILE = "token_codes.npz"
+CODEC_DIGEST = "c29f88c4104abf247f11f940ba7b1b82856a2ff4013c58aa87aa7317374bb46e"
+"""SHA-256 of the projection's file; ``scripts/fit_token_codes.py`` prints that of a new one."""
+GRAPH_INPUT = "embeddings"
+"""The input of the graph: the embeddings of every token, shape ``(1, tokens, 384)``."""
+
+KEPT_QUESTIONS, KEPT_TEXTS = 64, 2_048
+"""Of how many questions and texts that were embedded last the tokens are kept: up to 131 and 9 kB each."""
+
+MODEL_FOLDER = files("ecphora.models") / "weights" / "e5"
+"""The folder of the model's files."""
+
+
+T = TypeVar("T")
+
+
+class LastValues(Generic[T]):
+    """The values of the keys that were put or found last. Safe to share between threads."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[str, T] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: str) -> T | None:
+        """Return the value of a key, None if it is not kept."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: str, value: T) -> None:
+        """Keep a value, and let the one go that was used longest ago."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            if len(self._values) > self._size:
+                self._values.popitem(last=False)
+
+
+class E5Network(EncoderNetwork):
+    """The loaded model: texts to tokens, tokens to hidden states. Safe to share between threads."""
+
+    model_name = "multilingual-e5-small"
+    file_digests = FILE_DIGESTS
+    max_tokens = 512
+    first_token, last_token = 0, 2
+
+    def __init__(self, folder: Traversable) -> None:
+        super().__init__(folder)
+        digests = {CODEC_FILE: CODEC_DIGEST}
+        content = onnx_runtime.read_verified(files("ecphora.models") / "weights", digests, REPAIR_HINT)[0]
+        self.codec = TokenCodec.from_bytes(content)
+        """The projection of token states."""
+        self._kept_components: LastValues[Vectors] = LastValues(KEPT_QUESTIONS)
+        self._kept_rows: LastValues[tuple[list[int], Vectors]] = LastValues(KEPT_QUESTIONS)
+        self._kept_codes: LastValues[bytes] = LastValues(KEPT_TEXTS)
+
+    def _load_tokenizer(self, folder: Traversable) -> None:
+        # To read and to hash the embeddings leave Python free: meanwhile the vocabulary is loaded.
+        with ThreadPoolExecutor(1, "ecphora-load") as pool:
+            embeddings = pool.submit(lambda: TokenEmbeddings.from_bytes(self._read(folder, EMBEDDINGS)))
+            self._tokenize = UnigramTokenizer(UnigramVocabulary.from_bytes(self._read(folder, VOCABULARY)))
+            self._embeddings = embeddings.result()
+
+    def tokenize(self, text: str, limit: int) -> list[int]:
+        """Return the first ``limit`` tokens of a text, without special tokens."""
+        return onnx_runtime.tokenize_prefix(lambda part: self._tokenize(part, limit), text, limit)
+
+    def _read_graph(self, folder: Traversable) -> bytes:
+        return onnx_runtime.with_output(super()._read_graph(folder), MIDDLE_OUTPUT)
+
+    def embed(self, text: str) -> Vector:
+        """Return the mean of the hidden states of a text's first ``max_tokens`` tokens, scaled to length 1.
+
+        The components of the tokens of a question, or the codes of those of a text, come from the same run; they are
+        kept for the next call that asks for them.
+        """
+        ids = self._read_tokens(text)
+        rows, middle = self._run_all(self._graph_inputs(ids))
+        if text.startswith(QUERY_PREFIX):
+            self._kept_components.put(text, self.codec.project(middle[:MAX_STATES]))
+            self._kept_rows.put(text, (ids[:MAX_STATES], rows[:MAX_STATES]))
+        else:
+            self._kept_codes.put(text, self.codec.encode(_own_states(middle)))
+        return onnx_runtime.mean_pool(rows, self.model_name, text)
+
+    def word_vectors(self, question: str, words: Sequence[str]) -> Vectors:
+        """Return the mean hidden states of words as they stand in a question, shape ``(len(words), 384)``, unit rows.
+
+        The row of a word that is not found is 0. The question begins with its prefix.
+        """
+        known = self._kept_rows.get(question)
+        if known is None:
+            ids = self._read_tokens(question)
+            known = ids, self.hidden_states(ids)
+        ids, rows = known
+        found = np.zeros((len(words), HIDDEN_SIZE), np.float32)
+        for place, word in enumerate(words):
+            if tokens := self._find_tokens(word, ids[: len(rows)]):
+                mean = rows[tokens].mean(axis=0)
+                found[place] = mean / np.linalg.norm(mean)
+        return found
+
+    def _find_tokens(self, word: str, ids: Sequence[int]) -> slice | None:
+        """The first tokens that spell a word, None if there are none."""
+        tokens = self.tokenize(word, len(ids))
+        starts = range(len(ids) - len(tokens) + 1)
+        return next((slice(at, at + len(tokens)) for at in starts if ids[at : at + len(tokens)] == tokens), None)
+
+    def token_components(self, question: str) -> Vectors:
+        """Return the components of all tokens of a question, shape ``(tokens, 128)``; it begins with its prefix."""
+        found = self._kept_components.get(question)
+        if found is None:
+            found = self.codec.project(self.middle_states(self._read_tokens(question))[:MAX_STATES])
+            self._kept_components.put(question, found)
+        return found
+
+    def token_codes(self, text: str) -> bytes:
+        """Return the codes of a text's own tokens (:mod:`.token_codes`); it begins with its prefix."""
+        found = self._kept_codes.get(text)
+        if found is None:
+            found = self.codec.encode(self.token_states(text))
+            self._kept_codes.put(text, found)
+        return found
+
+    def token_states(self, text: str) -> Vectors:
+        """Return the middle states of a text's own tokens, shape ``(tokens, 384)``; it begins with its prefix."""
+        return _own_states(self.middle_states(self._read_tokens(text)))
+
+    def middle_states(self, ids: Sequence[int]) -> Vectors:
+        """Return the output of layer ``MIDDLE_LAYERS`` for every token, shape ``(len(ids), 384)``."""
+        return self._run({**self._graph_inputs(ids), MIDDLE_SWITCH: np.array(True)})
+
+    def adapted_states(self, ids: Sequence[int], segment_vectors: Vectors, adapters: Mapping[str, Vectors]) -> Vectors:
+        """Return the output of layer ``ADAPTED_LAYERS`` with adapters for every token, shape ``(len(ids), 384)``.
+
+        ``segment_vectors``, of the same shape, are added to the normalized embeddings. ``adapters`` are arrays by the
+        names of the graph's inputs, ``{layer}.{part}.down`` and ``{layer}.{part}.up``.
+        """
+        inputs = {**self._graph_inputs(ids), **adapters, SEGMENT_INPUT: segment_vectors[None]}
+        return self._run({**inputs, ADAPTER_SWITCH: np.array(True), MIDDLE_SWITCH: np.array(True)})
+
+    def input_embeddings(self, ids: Sequence[int]) -> Vectors:
+        """Return what the network reads of each token, shape ``(len(ids), 384)``."""
+        return self._embeddings.rows(ids)
+
+    def _run_all(self, inputs: Mapping[str, Any]) -> tuple[Vectors, Vectors]:
+        """Run all layers; return the output of the last one and the middle states."""
+        rows, middle = self._session.run(None, inputs)
+        return rows[0], middle[0]
+
+    def _graph_inputs(self, ids: Sequence[int]) -> dict[str, Any]:
+        return {GRAPH_INPUT: self.input_embeddings(ids)[None]}
+
+
+def _own_states(states: Vectors) -> Vectors:
+    """The states of a text's own tokens, of those of all."""
+    return states[PREFIX_TOKENS:-1][:MAX_STATES]
+
+
+def matrix_shape(name: str) -> tuple[int, int]:
+    """Return how many numbers the matrix ``name`` of ``ADAPTED_MATRICES`` takes and gives."""
+    part = name.partition(".")[2]
+    columns = {"qkv": 3 * HIDDEN_SIZE, "in": FEED_FORWARD_SIZE}.get(part, HIDDEN_SIZE)
+    return FEED_FORWARD_SIZE if part == "out" else HIDDEN_SIZE, columns
+
+
+def share_network(source: Traversable | None = None) -> SharedModel[E5Network]:
+    """Return a reference to the model of a folder, by default that of the package."""
+    return encoder_network.share(E5Network, MODEL_FOLDER, source)

@@ -1,0 +1,1 @@
+"""Rerankers: how well each of the best memories answers the question."""

@@ -1,0 +1,54 @@
+"""Any cross-encoder of the package ``sentence-transformers``; the extra ``[sentence-transformers]``.
+
+Rodrigo Nogueira and Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085.
+"""
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import ReaderUnavailable
+from ...model.validation import check_name, check_optional_name
+from ..embedders.shared_model import SharedModel
+from .pair_reader import PairReader
+
+
+class CrossEncoderReader(PairReader):
+    """A model by the name or path that ``CrossEncoder`` takes; loaded by the first ``read``, which may download it.
+
+    The model must give one score per pair; the score is read as a logit, without the model's own activation. ``device``
+    is torch's name of the device, by default the package's choice. ``batch_size`` pairs are run at once; padding may
+    then change the last bits of a score, which a ``batch_size`` of 1 rules out. A text that is too long for the model
+    is cut. If the package or the model cannot be loaded, ``read`` raises ``ReaderUnavailable``.
+    """
+
+    def __init__(self, model: str, *, device: str | None = None, batch_size: int = 16) -> None:
+        self._model = check_name("model", model)
+        self._device = check_optional_name("device", device)
+        super().__init__(f"{model}@cross-encoder", batch_size=batch_size, scale="log_odds")
+        self._shared_model: SharedModel[Any] = SharedModel(("cross-encoder", model, device), self._load_model)
+
+    def _score(self, question: str, texts: Sequence[str]) -> object:
+        model = self._shared_model()
+        identity = importlib.import_module("torch.nn").Identity()
+        try:
+            return model.predict(
+                [(question, text) for text in texts],
+                batch_size=self.batch_size,
+                activation_fn=identity,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+            )
+        except (ValueError, RuntimeError) as error:  # no memory left, or a model of another kind
+            raise ReaderUnavailable(f"{self._model} gives no scores: {error}") from error
+
+    def _load_model(self) -> Any:
+        try:
+            package = importlib.import_module("sentence_transformers")
+            return package.CrossEncoder(self._model, device=self._device)
+        except ImportError as error:
+            raise ReaderUnavailable(
+                f"{error}; install it with: pip install 'ecphora[sentence-transformers]'"
+            ) from error
+        except (OSError, ValueError, RuntimeError) as error:  # no such model, no network, no such device
+            raise ReaderUnavailable(f"cannot load the model {self._model!r}: {error}") from error

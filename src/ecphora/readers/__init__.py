@@ -1,1 +1,0 @@
-"""Readers: adapters that score whether a memory answers a question."""

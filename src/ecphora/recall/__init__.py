@@ -1,0 +1,1 @@
+"""Recall: from a question to hits, their evidence and their reasons."""

@@ -1,0 +1,137 @@
+"""Looks memories up without a question: pages of them in an order, their number, and their chunks.
+
+A memory is a short text, or a document: the chunks of a long text count as one memory.
+"""
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..model.graph.graph import Graph
+from ..model.ports import NodeReader
+from ..model.reprs import show
+from ..model.types import Mask, Node, NodeId, Page, Query, Rows
+from ..model.validation import check_number, check_string
+from ..remember import documents
+from ..retrieval import filters
+
+
+class Order(StrEnum):
+    """The orders of :meth:`Memory.find`: by event time or recording time, ascending or (``-``) descending."""
+
+    OLDEST = "happened_at"
+    NEWEST = "-happened_at"
+    FIRST_RECORDED = "recorded_at"
+    LAST_RECORDED = "-recorded_at"
+
+
+_COLUMNS = {"happened_at": "happened", "recorded_at": "recorded"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in an order: just behind the memory with this time and id, whether it is still there or not."""
+
+    order: Order
+    seconds: float
+    id: NodeId
+
+    def to_text(self) -> str:
+        """The cursor as callers pass it on: an opaque text."""
+        return base64.urlsafe_b64encode(json.dumps([self.order.value, self.seconds, self.id]).encode()).decode()
+
+    @classmethod
+    def from_text(cls, text: object, order: Order) -> "Cursor":
+        """Read the cursor of a page in the same order; raises ``InvalidInput`` for any other text."""
+        try:
+            name, seconds, id_ = json.loads(
+                base64.b64decode(check_string("after", text), altchars=b"-_", validate=True)
+            )
+            found = cls(Order(name), check_number("after", seconds), check_string("after", id_))
+        except (binascii.Error, ValueError, TypeError, RecursionError) as error:
+            raise InvalidInput(
+                f"after is {show(text)}, which is no cursor; give page.cursor of an earlier page"
+            ) from error
+        if found.order != order:
+            raise InvalidInput(
+                f"after is a cursor in the order {found.order.value!r}, not {order.value!r}; give the same order for "
+                "all pages"
+            )
+        return found
+
+
+def memory_rows(graph: Graph) -> Mask:
+    """One row for each memory: every episode that is not a chunk, and the first chunk of each document."""
+    mask, document_codes = graph.episodes.copy(), graph.nodes["documents"]
+    chunks = np.flatnonzero(mask & (document_codes >= 0))
+    mask[chunks] = False
+    by_position = chunks[np.lexsort((graph.nodes["positions"][chunks], document_codes[chunks]))]
+    _, first = np.unique(document_codes[by_position], return_index=True)
+    mask[by_position[first]] = True
+    return mask
+
+
+def count_memories(graph: Graph, query: Query) -> int:
+    """The number of memories that pass the filter of a query."""
+    return int((memory_rows(graph) & filters.eligible(graph, query)).sum())
+
+
+def find_page(
+    graph: Graph, query: Query, read_nodes: NodeReader, *, order: Order, limit: int, after: Cursor | None
+) -> Page:
+    """The next memories in an order that pass the filter of a query."""
+    rows, seconds = _next_rows(graph, query, order, limit + 1, after)
+    memories, notices = _read_memories(graph, rows[:limit], read_nodes), filters.notices(graph, query)
+    if len(rows) <= limit:
+        return Page(memories, notices=notices)
+    last = Cursor(order, float(seconds[limit - 1]), _memory_id(graph, int(rows[limit - 1])))
+    return Page(memories, last.to_text(), notices)
+
+
+def check_order(value: object) -> Order:
+    """Check the order of a page."""
+    if isinstance(value, str) and value in set(Order):
+        return Order(value)
+    raise InvalidInput(f"order is {show(value)}; give one of {', '.join(repr(one.value) for one in Order)}")
+
+
+def _next_rows(
+    graph: Graph, query: Query, order: Order, limit: int, after: Cursor | None
+) -> tuple[Rows, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """The first ``limit`` rows behind a cursor and their times; memories of one time are in the order of their ids."""
+    sign = -1.0 if order.value.startswith("-") else 1.0
+    times = graph.nodes[_COLUMNS[order.value.removeprefix("-")]]
+    rows = np.flatnonzero(memory_rows(graph) & filters.eligible(graph, query))
+    if after is not None:
+        rows = rows[sign * times[rows] >= sign * after.seconds]
+    rows = rows[np.argsort(sign * times[rows], kind="stable")]
+    if after is not None:
+        is_tie = times[rows] == after.seconds
+        seen = [place for place in np.flatnonzero(is_tie).tolist() if _memory_id(graph, rows[place]) <= after.id]
+        rows = np.delete(rows, seen)
+    if len(rows) > limit:  # with all memories of the time at which the page ends, to sort them by id
+        rows = rows[sign * times[rows] <= sign * times[rows[limit - 1]]]
+    keys = [(sign * float(times[row]), _memory_id(graph, row)) for row in rows.tolist()]
+    rows = rows[sorted(range(len(rows)), key=keys.__getitem__)][:limit]
+    return rows, times[rows]
+
+
+def _memory_id(graph: Graph, row: int) -> NodeId:
+    """The id of the memory that a row belongs to: its document's, or its own."""
+    document = int(graph.nodes["documents"][row])
+    return graph.documents.names[document] if document >= 0 else graph.id(row)
+
+
+def _read_memories(graph: Graph, rows: Rows, read_nodes: NodeReader) -> tuple[Node, ...]:
+    """The memories that rows belong to, long texts reassembled, without those that were forgotten since."""
+    ids = [_memory_id(graph, row) for row in rows.tolist()]
+    node_ids = [node_id for id_ in ids for node_id in documents.node_ids_of(graph, id_)]
+    nodes: dict[NodeId, list[Node]] = {}
+    for node in read_nodes(graph.rows(node_ids)):
+        nodes.setdefault(node.document or node.id, []).append(node)
+    return tuple(documents.reassemble(nodes[id_]) for id_ in ids if id_ in nodes)

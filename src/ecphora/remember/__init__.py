@@ -1,0 +1,1 @@
+"""Remember and forget: what a call writes, and the writing."""

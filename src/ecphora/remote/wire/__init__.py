@@ -1,0 +1,1 @@
+"""Public values as JSON and back."""

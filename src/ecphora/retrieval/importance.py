@@ -1,0 +1,152 @@
+"""Importance that grows with use and decays with time: Cognitive Weave, equations 5 and 7."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.graph.graph import DAY, CachedDerivation, Graph
+from ..model.graph.grouping import group_starts
+from ..model.types import AccessKind, Kind, Link, Mask, Rows, Scores
+
+_USE_KINDS = (AccessKind.RECALLED, AccessKind.USED)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportanceDecay:
+    """The parameters of importance; times in days.
+
+    ``initial`` is I_0 of a memory that was never used and has no descriptions, ``base`` is I_base, ``half_life`` is
+    ln 2 / lambda_decay. ``alpha``, ``beta`` and ``gamma`` are those of the linear instance of equation 5.
+    """
+
+    initial: float = 0.6  # inferred: 3 of 5, an extractor's middle
+    base: float = 0.1  # inferred: old facts can still be recalled
+    half_life: float = 30.0  # inferred
+    alpha: float = 1.0  # inferred: below 1 a memory's first uses would lower it
+    beta: float = 0.2  # inferred
+    gamma: float = 0.1  # inferred
+
+    def apply(self, importance: NDArray[np.float64], days: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Equation 7: I(t) = (I_0 - I_base) exp(-lambda (t - t_0)) + I_base."""
+        return (importance - self.base) * np.exp2(-days / self.half_life) + self.base
+
+
+@dataclass(frozen=True, slots=True)
+class _ImportanceState:
+    """Each row's importance at its last use, ``intrinsic + per_insight * IA_links``; the time of it, and use counts."""
+
+    intrinsic: NDArray[np.float64]
+    per_insight: NDArray[np.float64]
+    updated_at: NDArray[np.float64]
+    use_counts: NDArray[np.int64]
+    """The number of uses of each row, a column for each access kind in ``_USE_KINDS``."""
+
+
+def importance(graph: Graph, decay: ImportanceDecay, now: float) -> Scores:
+    """I(now) of every row, in 0..1; ``now`` in seconds since 1970.
+
+    Each use of a memory sets I to alpha I + beta f_access + gamma IA_links (equation 5, linear), with f_access =
+    1 - exp(-uses / 5) and IA_links = 1 - exp(-insights drawn from it); between uses it decays. Insights are counted as
+    they are now, not as they were at each use. I never exceeds 1. Uses that have expired from the access log still
+    count in f_access; what they added to I no longer matters: later uses have brought I to 1, or it has decayed.
+    """
+    state = graph.derive(
+        ("importance", decay), lambda grown, before: _replay_uses(grown, before, decay), depends_on_log=True
+    )
+    days = np.maximum(0, now - state.updated_at) / DAY
+    derived = graph.edges_of_link(Link.DERIVED_FROM)
+    insights = 1 - np.exp(-np.bincount(graph.edges["dst"][derived], minlength=len(graph)))
+    values = decay.apply(state.intrinsic, days) + state.per_insight * np.exp2(-days / decay.half_life) * insights
+    return np.clip(values, 0, 1).astype(np.float32)
+
+
+def _replay_uses(
+    graph: Graph, before: CachedDerivation[_ImportanceState] | None, decay: ImportanceDecay
+) -> _ImportanceState:
+    """The state after every use in the access log, the k-th new use of all rows at once; t_0 is ``happened``.
+
+    I_0 of a memory with descriptions is their mean importance over 5 (5.7).
+    """
+    n = len(graph)
+    intrinsic, per_insight, use_counts = (
+        np.full(n, decay.initial),
+        np.zeros(n),
+        np.zeros((n, len(_USE_KINDS)), np.int64),
+    )
+    updated_at, start = graph.nodes["happened"].astype(np.float64), 0
+    if before is not None:
+        state, k, start = before.value, before.node_count, before.access_count
+        intrinsic[:k], per_insight[:k], updated_at[:k], use_counts[:k] = (
+            state.intrinsic,
+            state.per_insight,
+            state.updated_at,
+            state.use_counts,
+        )
+    described = graph.edges_of_link(Link.DESCRIBED_IN, first=0 if before is None else before.edge_count)
+    if len(described):
+        memories, weights = graph.edges["dst"][described], graph.edges["weights"][described]
+        counts = np.bincount(memories, minlength=n)
+        is_new = (counts > 0) & (np.arange(n) >= (0 if before is None else before.node_count))
+        intrinsic[is_new] = np.bincount(memories, weights, n)[is_new] / counts[is_new]
+    accesses = graph.accesses
+    new_uses = graph.accesses_of_kind(*_USE_KINDS, first=start)
+    new_uses = new_uses[np.argsort(accesses["rows"][new_uses], kind="stable")]
+    rows, times, nths = accesses["rows"][new_uses], accesses["at"][new_uses], accesses["nths"][new_uses]
+    kinds = graph.has_access_kind(_USE_KINDS[1], accesses=new_uses).astype(np.intp)
+    starts = group_starts(rows)
+    counts = np.diff(np.append(starts, len(rows)))
+    for k in range(int(counts.max(initial=0))):
+        nth_uses = starts[counts > k] + k
+        row, time = rows[nth_uses], times[nth_uses]
+        days = np.maximum(0, time - updated_at[row]) / DAY
+        use_counts[row, kinds[nth_uses]] = np.maximum(use_counts[row, kinds[nth_uses]] + 1, nths[nth_uses])
+        frequency = 1 - np.exp(-use_counts[row].sum(axis=1) / 5)
+        intrinsic[row] = np.minimum(1, decay.alpha * decay.apply(intrinsic[row], days) + decay.beta * frequency)
+        links = decay.alpha * per_insight[row] * np.exp2(-days / decay.half_life) + decay.gamma
+        per_insight[row] = np.minimum(1, links)
+        updated_at[row] = time
+    return _ImportanceState(intrinsic, per_insight, updated_at, use_counts)
+
+
+# ---- chronology
+#
+# EISA's chronology: memories by their last access, and the weights of that order. They need no storage of their own.
+#
+# A permutation of the episodes that is changed at every retrieval, as published, would be rewritten again and again.
+# One counter serves as well: the sequence number of the access log. The weight of a memory is the rank of its last
+# access, and a recall logs its memories in their previous order, so that they move up and keep it.
+
+
+def chronology_weight(graph: Graph, mask: Mask) -> Scores:
+    """EISA's chronology weight of n rows: the rank of their last access over n, w / n in (0, 1]; 0 for other rows."""
+    scores = graph.zeros()
+    order = sort_by_last_access(graph, np.flatnonzero(mask))
+    scores[order] = np.arange(1, len(order) + 1) / max(1, len(order))
+    return scores
+
+
+def last_access(graph: Graph) -> NDArray[np.int64]:
+    """The ``seq`` of the last access by which each row was encoded, recalled or used; 0 for rows without one.
+
+    An exchange is encoded by the ``seq`` of its own; the access log does not have that.
+    """
+    return graph.derive("last access", _extend_last_access, depends_on_log=True)
+
+
+def sort_by_last_access(graph: Graph, rows: Rows) -> Rows:
+    """Rows by their last access, the oldest first: the order in which a recall logs them, so that they keep it."""
+    return rows[np.argsort(last_access(graph)[rows], kind="stable")]
+
+
+def _extend_last_access(graph: Graph, cached: CachedDerivation[NDArray[np.int64]] | None) -> NDArray[np.int64]:
+    last = np.zeros(len(graph), np.int64)
+    start = 0
+    if cached is not None:
+        last[: cached.node_count], start = cached.value, cached.access_count
+    new_exchanges = graph.rows_of_kind(Kind.EXCHANGE, 0 if cached is None else cached.node_count)
+    last[new_exchanges] = graph.nodes["seq"][new_exchanges]
+    accesses = graph.accesses
+    counted = graph.accesses_of_kind(AccessKind.ENCODED, AccessKind.RECALLED, AccessKind.USED, first=start)
+    last[accesses["rows"][counted]] = accesses["seq"][counted]  # in order of seq: the last one wins
+    return last

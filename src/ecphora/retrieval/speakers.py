@@ -1,0 +1,183 @@
+"""The speakers that a query names, and the index of speakers by their names."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..language.chat_roles import Role, has_first_person, is_assistant, role_of
+from ..language.names.normalization import entity_id
+from ..language.terms import extract_terms, hash_terms
+from ..model.graph.graph import CachedDerivation, Graph
+from ..model.types import Link, NodeId, Query, Rows, Scores
+
+# ---- aliases
+#
+# Alias groups: entities that are the same, and the expansion of a query's entities to their whole groups.
+
+
+@dataclass(frozen=True, slots=True)
+class AliasGroups:
+    """Groups of entities that are the same, from the alias edges of a graph.
+
+    ``confidences`` has the weight of each pair's latest edge; weight 0 retracts the pair. ``support_counts`` has the
+    number of edges of positive weight of each pair. ``representative`` maps each entity of a group to the least row of
+    the group, and ``groups`` maps that row to all rows of the group, ascending.
+    """
+
+    confidences: Mapping[tuple[int, int], float]
+    support_counts: Mapping[tuple[int, int], int]
+    representative: Mapping[int, int]
+    groups: Mapping[int, tuple[int, ...]]
+
+
+def alias_groups(graph: Graph) -> AliasGroups:
+    """The alias groups of a graph: the transitive closure of its alias edges."""
+    return graph.derive("alias groups", _update_alias_groups)
+
+
+def expand_aliases(graph: Graph, rows: Rows) -> Rows:
+    """Entity rows with all their aliases, distinct and ascending; without alias groups, ``rows`` unchanged."""
+    known = alias_groups(graph)
+    if not known.representative:
+        return rows
+    expanded = {alias for row in rows.tolist() for alias in known.groups.get(known.representative.get(row, -1), (row,))}
+    return np.array(sorted(expanded), np.intp)
+
+
+def _update_alias_groups(graph: Graph, before: CachedDerivation[AliasGroups] | None) -> AliasGroups:
+    known = AliasGroups({}, {}, {}, {}) if before is None else before.value
+    start = before.edge_count if before is not None else 0
+    edges = graph.edges
+    new = graph.edges_of_link(Link.ALIAS, first=start)
+    if not len(new):
+        return known
+    confidences, support_counts = dict(known.confidences), dict(known.support_counts)
+    for src, dst, weight in zip(*(edges[name][new].tolist() for name in ("src", "dst", "weights")), strict=True):
+        pair = (min(src, dst), max(src, dst))
+        confidences[pair] = weight
+        support_counts[pair] = support_counts.get(pair, 0) + (weight > 0)
+    groups = union_find(pair for pair, weight in confidences.items() if weight > 0)
+    return AliasGroups(
+        confidences,
+        support_counts,
+        {row: representative for representative, group in groups.items() for row in group},
+        groups,
+    )
+
+
+def union_find(pairs: Iterable[tuple[int, int]]) -> dict[int, tuple[int, ...]]:
+    """The connected groups of some pairs, by their least member; members are ascending."""
+    parent: dict[int, int] = {}
+
+    def least(row: int) -> int:
+        while (up := parent.setdefault(row, row)) != row:
+            row = up
+        return row
+
+    for a, b in pairs:
+        low, high = sorted((least(a), least(b)))
+        parent[high] = low
+    groups: dict[int, list[int]] = {}
+    for row in sorted(parent):
+        groups.setdefault(least(row), []).append(row)
+    return {low: tuple(group) for low, group in groups.items() if len(group) > 1}
+
+
+def _representatives(graph: Graph, query_entities: Rows) -> Rows:
+    """For each query entity, the first query entity of the same alias group."""
+    known = alias_groups(graph)
+    if not known.representative:
+        return query_entities
+    least: dict[int, int] = {}
+    return np.array(
+        [least.setdefault(known.representative.get(row, row), row) for row in query_entities.tolist()], np.intp
+    )
+
+
+# ---- speakers
+
+MAIN_SHARE = 0.9
+"""The part of all turns, but for those of assistants, that a main speaker says at least."""
+
+
+def named_speaker_scores(graph: Graph, query: Query) -> Scores:
+    """1 for each row spoken by the one speaker the query names; all 0 if it names none or several."""
+    named = named_speakers(graph, query)
+    scores = graph.zeros()
+    if len(named) == 1:
+        scores[graph.nodes["speakers"] == named[0]] = 1
+    return scores
+
+
+def named_speakers(graph: Graph, query: Query) -> Rows:
+    """The speakers that the query names; in "what did I …", the user of the assistant."""
+    index = speaker_index(graph)
+    named = {speaker for term in query.term_hashes.tolist() for speaker in index.by_term.get(term, ())}
+    if has_first_person(query.text):
+        named.update(index.user_speakers)
+    return np.array(sorted(named), np.intp)
+
+
+def main_speaker(graph: Graph) -> str | None:
+    """The name of the speaker who says nearly all that no assistant says, if there is one; a role is not a name.
+
+    What has no speaker is not theirs.
+    """
+    names = graph.speakers.names
+    speakers = graph.nodes["speakers"][graph.episodes]
+    turns = np.bincount(speakers[speakers >= 0], minlength=len(names))
+    told = {name: int(turns[number]) for number, name in enumerate(names) if not is_assistant(name)}
+    total = sum(told.values()) + int((speakers < 0).sum())
+    name = max(told, key=told.__getitem__, default=None)
+    if name is None or role_of(name) is not None or told[name] < MAIN_SHARE * total:
+        return None
+    return name if told[name] else None
+
+
+def query_entities(graph: Graph, query: Query) -> Rows:
+    """The entities in the query and their aliases; a speaker's own name is not expanded.
+
+    Other people use all of a speaker's names when they talk to them, so mentions of an alias do not identify the
+    speaker meant.
+    """
+    rows = np.unique(graph.rows(query.entity_ids))
+    if not alias_groups(graph).representative:
+        return rows
+    by_entity = speaker_index(graph).by_entity
+    is_speaker = np.array([graph.id(row) in by_entity for row in rows.tolist()], np.bool_)
+    return np.union1d(rows[is_speaker], expand_aliases(graph, rows[~is_speaker])).astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerIndex:
+    """The first ``speaker_count`` speakers, by the hash of each term of a name and by the entity id of the name.
+
+    ``user_speakers`` are those whose role is user.
+    """
+
+    speaker_count: int
+    by_term: Mapping[int, tuple[int, ...]]
+    user_speakers: tuple[int, ...]
+    by_entity: Mapping[NodeId, tuple[int, ...]]
+
+
+def speaker_index(graph: Graph) -> SpeakerIndex:
+    """The index of speakers by name; a role is not a name."""
+    return graph.derive("speaker index", _update_speaker_index)
+
+
+def _update_speaker_index(graph: Graph, before: CachedDerivation[SpeakerIndex] | None) -> SpeakerIndex:
+    known = SpeakerIndex(0, {}, (), {}) if before is None else before.value
+    names = graph.speakers.names
+    if len(names) == known.speaker_count:
+        return known
+    by_term, user_speakers, by_entity = dict(known.by_term), known.user_speakers, dict(known.by_entity)
+    for number, name in enumerate(names[known.speaker_count :], known.speaker_count):
+        role = role_of(name)
+        user_speakers = (*user_speakers, number) if role is Role.USER else user_speakers
+        for term in dict.fromkeys(hash_terms(extract_terms(name)).tolist()) if role is None else ():
+            by_term[term] = (*by_term.get(term, ()), number)
+        if role is None:
+            by_entity[entity_id(name)] = (*by_entity.get(entity_id(name), ()), number)
+    return SpeakerIndex(len(names), by_term, user_speakers, by_entity)

@@ -1,1 +1,0 @@
-"""Steps of SynapticRAG: spike trains and states replayed from the access log, temporal association, propagation."""

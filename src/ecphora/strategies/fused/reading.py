@@ -1,0 +1,204 @@
+"""Reading: the features that a reader gives the ranker for the best candidates.
+
+A reader scores each of the best candidates together with the question, as a cross-encoder does (Rodrigo Nogueira and
+Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085). What it says, and what follows from it for newer
+and older answers (:mod:`.newer_answers`), are features like all others; the ranker weighs them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...language.question import is_current_state_question
+from ...model.ports import RowReader
+from ...model.reprs import ShortRepr
+from ...model.types import Query, Rows, Scores, Vector
+from ...retrieval import fusion
+from ...retrieval.bm25 import question_word_count
+from .answerability import AnswerabilityModel
+from .candidate_pool import CandidatePool
+from .feature_matrix import FeatureMatrix
+from .features.similarity import SIMILARITY
+from .newer_answers import (
+    NEWER_ANSWER,
+    OLDER_ANSWER,
+    SERIES_END,
+    answer_pairs,
+    asked_end,
+    newer_answer_features,
+    time_order,
+)
+from .ranker import RankedPool, Ranker
+from .statement_features import STATEMENT_FEATURES, may_answer, statement_features, stay_mask
+
+# ---- recency preference
+#
+# Whether a question asks for the present state of a matter or for a former one.
+#
+# "Where does Ana live?" wants the newest statement that answers it, "Where did she live as a student?" an older one;
+# for "Who wrote the letter?" neither matters. A linear regression over the question's vector tells them apart, so in
+# every language of the embedder.
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RecencyPreference(ShortRepr):
+    """``weights`` of an embedder's vectors, shape ``(dim,)``, and a ``bias``."""
+
+    bias: float
+    weights: Vector
+
+    def value(self, query: Query) -> float:
+        """Whether the newest of several answers is meant, 1, or an older one, -1; 0 leaves it open."""
+        if query.vector is None or query.vector.shape != self.weights.shape:
+            return recency_preference_by_words(query)
+        return self.value_of(query.vector)
+
+    def value_of(self, vector: Vector) -> float:
+        """The same for the vector of a question."""
+        return float(np.clip(self.bias + float(vector @ self.weights), -1, 1))
+
+
+def recency_preference_by_words(query: Query) -> float:
+    """The same from words such as "now", for questions without a vector: 1, or 0 without such a word."""
+    return float(is_current_state_question(query.text))
+
+
+# ---- reading
+
+READING, READING_NOT_ENGLISH, SECOND_READING = "reading", "reading, not English", "second reading"
+"""The features of the first reading, of the same unless question and candidate are English, and of what the second
+reading says more."""
+ANSWER_FEATURES = (READING, READING_NOT_ENGLISH, SECOND_READING)
+"""The features that say whether a candidate answers."""
+READING_FEATURES = (*ANSWER_FEATURES, NEWER_ANSWER, OLDER_ANSWER, SERIES_END, *STATEMENT_FEATURES)
+"""The features of candidates that were read; 0 for all others."""
+MAX_LOG_ODDS = 8.0
+"""Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReadingPolicy(ShortRepr):
+    """How ``fused`` uses a reader, and how much work that is.
+
+    At most ``max_candidates`` are read, as many as the reader takes at once. A reader with two models reads the best
+    ``max_reread`` of them again if reading is mandatory or the confidence is then in ``doubt``: at least the first
+    number, and less than the second. If the
+    question or memories are not English, one in four is chosen for the similarity of its vector alone: where the two
+    have no words in common, the ranker can overlook what the vectors find. The work is bounded by these counts and
+    not by time, so equal recalls give equal results on any machine (docs/decisions/0100-no-clock.md).
+
+    A question of more than ``max_question_words`` distinct words, such as a whole dialogue, is not read unless reading
+    is mandatory: a reader sees its beginning only. A ranking is clear if the best leads the second by more than
+    ``clear_lead`` in log-odds, and the confidence is at least ``clear_confidence``. Unless reading is mandatory, none
+    is read if the ranking is clear and no candidate is newer than the best, or older if a former state is asked for: an
+    outdated statement often has the very words of the question. ``preferences`` are by the beginning of an embedder's
+    name.
+    """
+
+    preferences: Mapping[str, RecencyPreference]
+    max_candidates: int = 24
+    max_reread: int = 1
+    doubt: tuple[float, float] = (0.35, 0.8)
+    max_question_words: int = 24
+    clear_lead: float = 3.0
+    clear_confidence: float = 0.9
+
+    def preference(self, query: Query) -> float:
+        """Whether the newest of several answers is meant, 1, or an older one, -1, between them in doubt."""
+        end = asked_end(query.text)
+        if end:
+            return float(end)
+        found = (model for name, model in self.preferences.items() if query.embedder.startswith(name))
+        model = next(found, None)
+        return recency_preference_by_words(query) if model is None else model.value(query)
+
+    def read(  # noqa: PLR0917
+        self,
+        pool: CandidatePool,
+        matrix: FeatureMatrix,
+        ranked_pool: RankedPool,
+        ranker: Ranker,
+        answerability: AnswerabilityModel,
+        confidence: float,
+        read: RowReader,
+    ) -> FeatureMatrix:
+        """The feature matrix with what a reader says of the best candidates; as it is if none was read.
+
+        ``confidence`` is the one without reading. Candidates that were not read, because of a deadline or a failure,
+        are taken to be as bad as the worse half of those that were, as are all beyond the best.
+        """
+        best = self.candidates(matrix, ranked_pool.scores)
+        is_too_long = question_word_count(pool.query.term_hashes) > self.max_question_words
+        if not len(best) or (is_too_long and not read.is_mandatory):
+            return matrix
+        is_clear = self._is_clear(ranked_pool.log_odds[best], confidence)
+        if is_clear and not read.is_mandatory and not self._has_rival_in_time(pool, pool.rows[best]):
+            return matrix
+        log_odds = read(pool.rows[best], pool.eligible)
+        indices, first = best[np.isfinite(log_odds)], _cut(log_odds[np.isfinite(log_odds)])
+        if not len(indices):
+            return matrix
+        preference, lead = self.preference(pool.query), first - np.float32(unread_log_odds(first))
+        passages = read.passages(pool.rows[indices])
+        statements = statement_features(pool.query, passages, matrix.genres[indices], preference)
+        reading = {READING: lead, READING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
+        pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stay_mask(pool.query, passages))
+
+        def complete(second: Scores) -> FeatureMatrix:
+            answers = np.where(may_answer(statements), second, -MAX_LOG_ODDS)
+            newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))
+            return with_features(matrix, indices, {**reading, SECOND_READING: second - first, **newer}, answers)
+
+        read_once = complete(first)
+        ranked_once = ranker.score(read_once)
+        confidence = answerability.probability(read_once, ranked_once)
+        if not (read.is_mandatory or self.doubt[0] <= confidence < self.doubt[1]):
+            return read_once
+        again, second = fusion.top_k(ranked_once.log_odds[indices], self.max_reread), first.copy()
+        second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
+        return complete(second)
+
+    def candidates(self, matrix: FeatureMatrix, scores: Scores) -> Rows:
+        """The places of the candidates that are read: the best, best first, each three followed by the most similar."""
+        limit, similarity = self.max_candidates, matrix.features[SIMILARITY]  # it is 0 if all is English
+        best = fusion.top_rows(scores, scores > 0, limit).tolist()
+        closest = fusion.top_rows(similarity, (scores > 0) & (similarity > 0), limit).tolist()
+        chosen: dict[int, None] = {}
+        for place, row in enumerate(best, 1):
+            chosen[row] = None
+            if place % 3 == 0 and (others := [other for other in closest if other not in chosen]):
+                chosen[others[0]] = None
+        return np.array(list(chosen)[:limit], np.intp)
+
+    def _is_clear(self, log_odds: Scores, confidence: float) -> bool:
+        """Whether the ranking is clear; ``log_odds`` are those of the candidates, best first."""
+        has_clear_lead = len(log_odds) == 1 or bool(log_odds[0] - log_odds[1] > self.clear_lead)
+        return has_clear_lead and confidence >= self.clear_confidence
+
+    def _has_rival_in_time(self, pool: CandidatePool, rows: Rows) -> bool:
+        """Whether the best of some rows, the first, may pass its chance to one that is newer, or older."""
+        order = time_order(pool.graph, rows)
+        return bool(((order - order[0]) * np.sign(self.preference(pool.query)) > 0).any())
+
+
+def with_features(
+    matrix: FeatureMatrix, indices: Rows, values: Mapping[str, Scores], readings: Scores
+) -> FeatureMatrix:
+    """A feature matrix with values of features at some places, 0 elsewhere, and the reader's log-odds there."""
+    features, log_odds = dict(matrix.features), np.full(len(matrix), np.nan, np.float32)
+    log_odds[indices] = readings
+    for name, of_read in values.items():
+        features[name] = np.zeros(len(matrix), np.float32)
+        features[name][indices] = of_read
+    return replace(matrix, features=features, readings=log_odds)
+
+
+def unread_log_odds(log_odds: Scores) -> float:
+    """What a reader would have said of one that it did not read: the median of the worse half of those it did."""
+    worse_half = np.sort(log_odds)[: (len(log_odds) + 1) // 2]
+    return float(np.median(worse_half))
+
+
+def _cut(log_odds: Scores) -> Scores:
+    return np.clip(log_odds, -MAX_LOG_ODDS, MAX_LOG_ODDS)

@@ -1,0 +1,1 @@
+"""SynapticRAG, and the baselines of its paper."""

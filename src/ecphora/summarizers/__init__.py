@@ -1,1 +1,0 @@
-"""Summarizers: adapters that write insights over several memories."""

@@ -1,0 +1,1 @@
+"""Tools with which a language model uses a memory, by function calling."""

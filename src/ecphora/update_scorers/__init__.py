@@ -1,1 +1,0 @@
-"""Update scorers: models that score whether one text updates another."""

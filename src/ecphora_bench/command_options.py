@@ -1,0 +1,235 @@
+"""Shared by the bench commands: options, data sets, output files, progress."""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ecphora.cli.context import HomePath, open_context
+from ecphora.errors import InvalidInput
+from ecphora.model.types import Reading
+
+from . import datasets
+from .embedding_cache import CachingEmbedder
+from .recall.recall_run import Tick, make_run
+
+TABLE_WIDTH = 116
+"""Width in columns of a table when the output is not a terminal."""
+
+FOLDER = HomePath(exists=True, file_okay=False, path_type=Path)
+NEW_FOLDER = HomePath(file_okay=False, path_type=Path)
+JSON_TARGET = HomePath(dir_okay=False, allow_dash=True)
+FILE = HomePath(exists=True, dir_okay=False, path_type=Path)
+NEW_FILE = HomePath(dir_okay=False, path_type=Path)
+POSITIVE_INT = click.IntRange(min=1)
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+"""Adds options to a command."""
+
+embedder_option = click.option(
+    "--embedder", metavar="NAME", help="As for the other commands.  [env ECPHORA_EMBEDDER; default e5]"
+)
+"""The option of the commands that embed."""
+
+
+def limit_option(help_text: str = "The most questions of a set.") -> Decorator:
+    """The option that bounds the questions."""
+    return click.option("--limit", type=POSITIVE_INT, help=help_text)
+
+
+def json_option(help_text: str = "Write the figures as JSON lines; - is stdout.") -> Decorator:
+    """The option that names the target of the figures."""
+    return click.option("--json", "json_target", type=JSON_TARGET, metavar="FILE", help=help_text)
+
+
+def set_option(help_text: str, *, is_required: bool = False) -> Decorator:
+    """The option that chooses sets."""
+    return click.option("--set", "dataset_names", multiple=True, required=is_required, metavar="NAME", help=help_text)
+
+
+def strategy_option(help_text: str) -> Decorator:
+    """The option that chooses strategies."""
+    return click.option("--strategy", "strategy_names", multiple=True, metavar="NAME", help=help_text)
+
+
+def data_options(*, is_required: bool = True) -> Decorator:
+    """The options that name the folders of sets."""
+    return _combine(
+        click.option("--data", type=FOLDER, required=is_required, help="Folder of the data sets."),
+        click.option(
+            "--docs", "documents", type=FOLDER, help="Folder of the sets' documents, if they are not in --data."
+        ),
+    )
+
+
+def reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say when the built-in reader reads; see :func:`reading_words`."""
+    return _combine(
+        click.option(
+            "--reading",
+            type=click.Choice([reading.value for reading in Reading]),
+            default=Reading.AUTO.value,
+            show_default=True,
+            help="When the built-in reader reads the best memories: in doubt, never or always.",
+        ),
+        click.option(
+            "--reading-ms",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="MS",
+            help="A deadline for reading in each recall, in milliseconds.  [default: none]",
+        ),
+    )(command)
+
+
+def reading_words(reading: str, reading_ms: float | None) -> dict[str, Sequence[str]]:
+    """The options of :func:`reading_options` with their values, those left out that are the default."""
+    return {
+        "--reading": [reading] if reading != Reading.AUTO else [],
+        "--reading-ms": [] if reading_ms is None else [f"{reading_ms:g}"],
+    }
+
+
+worlds_option = click.option(
+    "--worlds",
+    "world_count",
+    type=POSITIVE_INT,
+    default=2,
+    show_default=True,
+    help="Worlds of probes of a kind in each form, for days in each language.",
+)
+"""The option that says how many worlds of probes are made."""
+
+
+def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that choose the questions and the output of the figures."""
+    return _combine(data_options(), json_option(), limit_option(), embedder_option)(command)
+
+
+def conversion_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name a converted set and its folder."""
+    return _combine(
+        click.option("--name", "dataset_name", required=True, help="Name of the converted set."),
+        click.option("--out", type=NEW_FOLDER, required=True, help="Folder of the converted set."),
+    )(command)
+
+
+def _combine(*options: Decorator) -> Decorator:
+    """Options as one decorator; --help lists them in this order."""
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def open_embedder(embedder: str | None) -> CachingEmbedder:
+    """The embedder named by the argument or else the environment, with a cache of its embeddings."""
+    return CachingEmbedder(open_context(as_json=False, embedder=embedder).settings.make_embedder())
+
+
+@dataclass(frozen=True, slots=True)
+class BenchOptions:
+    """The options of a run: the source of the questions and the target of the figures.
+
+    ``data`` is None for a run without data sets.
+    """
+
+    data: Path | None
+    documents: Path | None
+    json_target: str | None
+    limit: int | None
+    embedder: str | None
+
+    def check_datasets(self, names: Sequence[str]) -> list[str]:
+        """The names of sets, each once; raises for a wrong name before any work is done."""
+        if not names:
+            raise InvalidInput(
+                f"{self.data} holds no data set; a set is NAME.docs.jsonl.gz with NAME.questions.jsonl.gz"
+            )
+        for name in (unique_names := list(dict.fromkeys(names))):
+            next(datasets.read_cases(name, self.data_folder, self.documents), None)
+        return unique_names
+
+    def read_cases(self, name: str) -> list[datasets.Case]:
+        """The spaces of a set, with at most ``limit`` questions."""
+        return list(datasets.read_cases(name, self.data_folder, self.documents, self.limit))
+
+    @property
+    def data_folder(self) -> Path:
+        """The folder of the data sets; raises ``InvalidInput`` if none is given."""
+        if self.data is None:
+            raise InvalidInput("no folder of data sets is given; name it with --data")
+        return self.data
+
+    def command_line(
+        self, name: str, options: Mapping[str, Sequence[str]], *, program: Sequence[str] = ("ecphora", "bench")
+    ) -> str:
+        """The command line that repeats the run, without folders, which differ between machines."""
+        words = [*program, name, *(("--data", "DATA") if self.data else ())]
+        words += ("--docs", "DOCS") if self.documents else ()
+        words += [word for option, values in options.items() for value in values for word in (option, value)]
+        words += ("--embedder", self.embedder) if self.embedder else ()
+        return shlex.join([*words, *(("--limit", str(self.limit)) if self.limit else ())])
+
+    @property
+    def console(self) -> Console:
+        """The console for tables; prints nothing if JSON goes to stdout."""
+        return Console(width=None if sys.stdout.isatty() else TABLE_WIDTH, quiet=self.json_target == "-")
+
+    @contextmanager
+    def open_run(
+        self, command: str, *, append: bool = False
+    ) -> Iterator[tuple[CachingEmbedder, Console, Callable[[str], None]]]:
+        """The embedder, the console, and the function that writes lines; the run's line is written first."""
+        with ExitStack() as stack:
+            embedder = stack.enter_context(open_embedder(self.embedder))
+            write = stack.enter_context(open_lines(self.json_target, append=append))
+            write(make_run(embedder.name, command).to_json_line())
+            yield embedder, self.console, write
+
+
+@contextmanager
+def open_lines(target: str | None, *, append: bool = False) -> Iterator[Callable[[str], None]]:
+    """A function that writes lines to a file, to stdout for ``-``, nowhere for None. Each line is flushed.
+
+    An existing file is written anew, or with ``append`` continued.
+    """
+    if target is None:
+        yield lambda _line: None
+        return
+    try:
+        opener = click.open_file(target, "a" if append else "w", "utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{target} cannot be written ({error})") from error
+    with opener as file:
+        yield lambda line: click.echo(line, file=file)
+
+
+@contextmanager
+def progress_bar(name: str, total: int) -> Iterator[Tick]:
+    """A progress bar on stderr, removed when done; none if stderr is not a terminal."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,} of {task.total:,}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(name, total=total)
+
+        def tick(done: int) -> None:
+            bar.advance(task, done)
+
+        yield tick
