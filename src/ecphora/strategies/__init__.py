@@ -1,17 +1,27 @@
 """Recall strategies: ``fused``, five published models, the baselines. Third parties add plug-ins.
 
-A strategy is imported when it is first requested.
+A strategy is imported when it is first requested, by name or by type: ``from ecphora.strategies import Synapse``.
 """
 
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownName
 from ..model import plugins
 from ..model.ports import Strategy
 from ..model.reprs import show
 from ..model.validation import check_component
+
+if TYPE_CHECKING:
+    from .ecphory.strategy import Ecphory as Ecphory
+    from .eisa.strategy import Eisa as Eisa
+    from .fused.strategy import Fused as Fused
+    from .fused.weights import parse_fused_model as parse_fused_model
+    from .synapse.strategy import Synapse as Synapse
+    from .synaptic.strategy import Synaptic as Synaptic
+    from .weave.strategy import Weave as Weave
 
 
 class Catalog(Mapping[str, Strategy]):
@@ -33,10 +43,14 @@ class Catalog(Mapping[str, Strategy]):
         return len(self._locations)
 
 
+def _find(location: str) -> Any:
+    module, _, attribute = location.rpartition(".")
+    return getattr(import_module(f".{module}", __package__), attribute)
+
+
 @cache
 def _load(location: str) -> Strategy:
-    module, _, attribute = location.rpartition(".")
-    found = getattr(import_module(f".{module}", __package__), attribute)
+    found = _find(location)
     strategy: Strategy = found() if isinstance(found, type) else found
     return strategy
 
@@ -74,6 +88,19 @@ BASELINES = Catalog(_BASELINES)
 """The baselines that every strategy must beat."""
 BUILT_IN = Catalog({"fused": "fused.strategy.Fused", **_PAPERS, **_BASELINES})
 """The strategies meant by "all strategies"."""
+
+_PUBLIC = {
+    **{location.rpartition(".")[2]: location for location in ("fused.strategy.Fused", *_PAPERS.values())},
+    "parse_fused_model": "fused.weights.parse_fused_model",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import the type of a strategy when it is first named."""
+    location = _PUBLIC.get(name)
+    if location is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _find(location)
 
 
 def strategy_names() -> list[str]:
