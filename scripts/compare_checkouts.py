@@ -131,7 +131,7 @@ def _remember(
 
 def _hits(memory: Any, questions: Sequence[str], strategy: str) -> Iterator[str]:
     parameters = inspect.signature(memory.recall).parameters
-    no_logging = {name: False for name in ("touch", "log_access") if name in parameters}
+    no_logging = {"log_access": False} if "log_access" in parameters else {}
     for index, question in enumerate(questions):
         found = memory.recall(question, limit=HITS, strategy=strategy, explain=False, **no_logging)
         hits = " ".join(f"{hit.id}={float(hit.score)!r}" for hit in found)

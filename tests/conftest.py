@@ -5,13 +5,12 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from time import thread_time
 from typing import Any
 
-import apsw
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -38,60 +37,6 @@ os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):
     time.tzset()
 os.environ["XDG_CONFIG_HOME"] = os.path.join(tempfile.gettempdir(), "ecphora-tests-have-no-settings")  # noqa: PTH118
-
-
-FORMAT_5 = """
-DROP TABLE graph_snapshot;
-DROP TABLE log_mark;
-DROP TRIGGER node_deleted;
-DROP TRIGGER node_updated;
-DROP TABLE token_codes;
-DROP TABLE english_vector;
-ALTER TABLE scope DROP COLUMN english_embedder;
-ALTER TABLE scope DROP COLUMN english_dim;
-DROP TABLE media_vector;
-ALTER TABLE node DROP COLUMN media;
-ALTER TABLE scope RENAME COLUMN reload_revision TO adopted;
-ALTER TABLE scope RENAME COLUMN needs_full_log TO whole_log;
-ALTER TABLE scope RENAME COLUMN retention_seq TO expiry;
-ALTER TABLE scope RENAME COLUMN sweep_cursor TO log_cursor;
-ALTER TABLE node RENAME COLUMN term_hashes TO words;
-ALTER TABLE node RENAME COLUMN term_counts TO counts;
-ALTER TABLE node RENAME COLUMN is_question TO question;
-ALTER TABLE node RENAME COLUMN time_mentions TO told;
-ALTER TABLE edge RENAME COLUMN provenance TO evidence;
-DROP INDEX edge_provenance;
-CREATE INDEX edge_evidence ON edge (scope, evidence) WHERE evidence IS NOT NULL;
-ALTER TABLE access RENAME COLUMN kind TO touch;
-ALTER TABLE validity_end RENAME TO superseded;
-DROP INDEX validity_end_revision;
-DROP INDEX validity_end_node;
-CREATE INDEX superseded_revision ON superseded (scope, revision);
-CREATE INDEX superseded_node ON superseded (scope, node);
-ALTER TABLE tombstone RENAME TO forgotten;
-DROP INDEX tombstone_revision;
-CREATE INDEX forgotten_revision ON forgotten (scope, revision);
-ALTER TABLE cursor RENAME TO mark;
-UPDATE mark SET name = replace(name, 'consolidation', 'sleep');
-ALTER TABLE undo_batch RENAME TO batch;
-ALTER TABLE batch RENAME COLUMN counts TO wrote;
-ALTER TABLE batch RENAME COLUMN previous_cursors TO before;
-UPDATE batch SET wrote = replace(wrote, '"rejected_insights"', '"refused"'),
-    before = replace(before, '"consolidation', '"sleep');
-PRAGMA user_version = 5;
-"""
-"""Gives a file the names that it had in format 5."""
-
-
-@pytest.fixture
-def to_format_5() -> Callable[[Path], None]:
-    """Rewrites a file as the versions before format 6 would have written it."""
-
-    def rewrite(path: Path) -> None:
-        with closing(apsw.Connection(str(path))) as db:
-            db.execute(FORMAT_5).fetchall()
-
-    return rewrite
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -187,7 +187,7 @@ def test_error_names_an_unwritable_output_path(command: str, monkeypatch: pytest
 
 
 def test_import_error_is_one_line() -> None:
-    Path("bad.jsonl").write_text('{"ecphora": 1}\n{"node": {}}\n')
+    Path("bad.jsonl").write_text('{"ecphora": 2}\n{"node": {}}\n')
     result = ecphora("import", "bad.jsonl")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "error: line 2: id is missing\n"

@@ -174,7 +174,7 @@ def export_lines(store: SQLiteStore, *, vectors: bool = True) -> list[str]:
     return out.getvalue().splitlines(keepends=True)[1:]
 
 
-HEADER = '{"ecphora":1}\n'
+HEADER = '{"ecphora":2}\n'
 
 
 class Killed(BaseException):

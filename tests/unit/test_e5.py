@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 import ecphora
-from ecphora import Memory
 from ecphora.errors import ModelDamaged
 from ecphora.model.types import Vectors
 from ecphora.models.embedders import onnx_runtime
@@ -169,33 +168,6 @@ def test_e5_keeps_common_pieces_and_rounds_rare_ones(build_e5: ModuleType, netwo
     rows = network._embeddings.rows([*common, *rare]) - positions[:6]
     np.testing.assert_allclose(rows[:3], pieces[common], atol=1e-6)
     assert np.corrcoef(rows[3:].ravel(), pieces[rare].ravel())[0, 1] == pytest.approx(0.94, abs=0.01)
-
-
-@pytest.mark.medium
-def test_file_embedded_from_the_published_pieces_opens(build_e5: ModuleType, tmp_path: Path) -> None:
-    """An older Ecphora had all pieces in 4 bits; its vectors are nearly the same, and its files open."""
-    file = build_e5.e5_source.read_file()
-    embeddings = build_e5.pack_embeddings(file, build_e5.e5_source.load_weights(), len(file.vocabulary.scores) - 2)
-    older = E5Network(SHIPPED)
-    older._embeddings = embeddings
-
-    class OlderEmbedder(E5Embedder):
-        def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
-            return np.array([older.embed(f"{'query' if is_query else 'passage'}: {text}") for text in texts])
-
-    texts = [
-        "The ledger lies in Zschopau.",
-        "アナは倉庫の鍵を預かった。",
-        "Ana's sister likes jazz.",
-        "Elif Eskişehir'e taşındı.",
-    ]
-    cosines = (OlderEmbedder().embed(texts) * E5Embedder().embed(texts)).sum(axis=1)
-    assert 0.98 < cosines.min() < 0.999
-    with Memory(tmp_path / "m.db", embedder=OlderEmbedder()) as memory:
-        memory.remember(texts)
-    with Memory(tmp_path / "m.db", embedder=E5Embedder()) as memory:
-        memory.remember("Ana bought a boat.")
-        assert memory.recall("鍵は誰が持っていますか").hits[0].text == texts[1]
 
 
 def test_token_embeddings_are_read_by_piece() -> None:

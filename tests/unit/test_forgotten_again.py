@@ -11,8 +11,7 @@ import pytest
 from ecphora.language import chunking
 from ecphora.maintenance.interchange import jsonl
 from ecphora.memory import Memory
-from ecphora.model.graph.forget import content_digest
-from ecphora.model.types import Edge, Episode, Kind, Link, Node, Tombstone, ValidityEnd, WriteBatch
+from ecphora.model.types import Edge, Episode, Kind, Link, Node, ValidityEnd, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.remember import documents
 from ecphora.stores.sqlite import SQLiteStore
@@ -61,12 +60,6 @@ def get(memory: Memory, id_: str) -> Node:
     node = memory.get(id_)
     assert node is not None
     return node
-
-
-def forget_as_earlier_versions(memory: Memory, id_: str) -> None:
-    """Forget a text, with a digest of each chunk."""
-    tombstones = tuple(Tombstone(node.id, content_digest(node)) for node in memory.chunks(id_))
-    memory._store.commit("default", WriteBatch(tombstones=tombstones))
 
 
 # ---- long texts
@@ -118,26 +111,12 @@ def test_short_text_is_blocked_by_the_id_of_a_forgotten_long_one(memory: Memory)
 
 
 @pytest.mark.medium
-def test_tombstones_of_chunks_from_earlier_versions_block_their_text(memory: Memory) -> None:
-    memory.remember(HANDBOOK, id="handbook")
-    lines = export(memory)
-    forget_as_earlier_versions(memory, "handbook")
-    assert memory.remember(HANDBOOK, id="other").blocked == ("other",)
-    assert memory.remember(HANDBOOK, id="handbook").blocked == ("handbook",)
-    assert memory.import_(lines).blocked == len([line for line in lines if '"document"' in line])
-    assert memory.remember(VISITORS, id="visitors").created == ("visitors",)
-
-
-@pytest.mark.medium
-@pytest.mark.parametrize("forget", [Memory.forget, forget_as_earlier_versions])
-def test_text_that_shares_a_section_is_imported_whole(
-    forget: Callable[[Memory, str], object], memory: Memory, open_memory: OpenMemory
-) -> None:
+def test_text_that_shares_a_section_is_imported_whole(memory: Memory, open_memory: OpenMemory) -> None:
     other = open_memory("other.db")
     other.remember([Episode(VISITORS, "visitors"), Episode(HANDBOOK, "manual")])
     lines = export(other)
     memory.remember(HANDBOOK, id="handbook")
-    forget(memory, "handbook")
+    memory.forget("handbook")
     result = memory.import_(lines)
     assert result.blocked == len(other.chunks("manual"))
     assert get(memory, "visitors").text == VISITORS
@@ -147,12 +126,9 @@ def test_text_that_shares_a_section_is_imported_whole(
 
 @pytest.mark.medium
 def test_import_completes_a_text_with_missing_chunks(memory: Memory, open_memory: OpenMemory) -> None:
-    """An earlier version left out the chunks that a forgotten text had too."""
     other = open_memory("other.db")
     other.remember(VISITORS, id="visitors")
     lines = export(other)
-    memory.remember(HANDBOOK, id="handbook")
-    forget_as_earlier_versions(memory, "handbook")
     memory.import_([line for line in lines if "visitors#4" not in line])
     assert get(memory, "visitors").text != VISITORS
     memory.import_(lines)

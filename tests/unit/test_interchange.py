@@ -19,7 +19,7 @@ from ecphora.memory import Memory
 from ecphora.model.types import Edge, Episode, Kind, Link, Tombstone, ValidityEnd, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
-from ecphora.testing import sample_batch, sample_entity, sample_node, sample_vector
+from ecphora.testing import sample_batch, sample_entity, sample_node
 
 NOW = datetime(2026, 5, 3, 14, 30, tzinfo=UTC)
 DIM = 16
@@ -205,16 +205,6 @@ def test_ends_of_validity_are_imported_in_the_order_of_nodes(
     assert body(export_lines(other)) == body(lines)
 
 
-def test_import_leaves_out_vectors_of_claims(store: SQLiteStore, other: SQLiteStore) -> None:
-    """An earlier version made vectors of claims on import; export and import remove them."""
-    claim = sample_node("claim:1", kind=Kind.CLAIM)
-    vectors = {"a": sample_vector("a"), claim.id: sample_vector("claim")}
-    edges = (Edge(claim.id, "a", Link.CLAIMED_IN),)
-    store.commit("default", sample_batch(sample_node("a"), claim, vectors=vectors, edges=edges))
-    jsonl.import_scope(export_lines(store, vectors=True), other, "default", HashingEmbedder(DIM))
-    assert other.changes_since("default", 0).vectors.keys() == {"a"}
-
-
 @pytest.mark.medium
 def test_import_blocks_feedback_removed_here(store: SQLiteStore, other: SQLiteStore) -> None:
     one = memory(store)
@@ -265,7 +255,7 @@ def test_import_into_a_scope_of_another_embedder_is_rejected(full_store: SQLiteS
         jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
 
 
-HEADER = '{"ecphora": 1}\n'
+HEADER = '{"ecphora": 2}\n'
 NODE = (
     '{"node": {"id": "a", "kind": "episode", "text": "t", '
     '"happened_at": "2026-05-03", "recorded_at": "2026-05-03"}}\n'
@@ -277,6 +267,7 @@ NODE = (
     [
         ([], "empty"),
         (["{}\n"], "line 1: this is no export"),
+        (['{"ecphora": 1}\n'], "line 1: .*format 1, this version reads 2"),
         (['{"ecphora": 3}\n'], "line 1: .*upgrade"),
         (["nonsense\n"], "line 1: .*not JSON"),
         (['["ecphora"]\n'], "not an object"),
@@ -315,8 +306,8 @@ NODE = (
         ([HEADER, NODE, '{"vector": {"node": "a", "model": "m", "value": "?"}}\n'], "line 3"),
         ([HEADER, NODE, '{"vector": {"node": "a", "model": "m", "value": "AAAA"}}\n'], "line 3"),
         ([HEADER, NODE, '{"vector": {"node": "a", "model": "m", "value": "AHw="}}\n'], "line 3: .*finite"),
-        ([HEADER, NODE, '{"forgotten": {"node": "a", "digest": "xyz"}}\n'], "line 3"),
-        ([HEADER, NODE, '{"access": {"node": "a", "at": "2026-05-03", "touch": "pushed"}}\n'], "line 3: .*pushed"),
+        ([HEADER, NODE, '{"tombstone": {"node": "a", "digest": "xyz"}}\n'], "line 3"),
+        ([HEADER, NODE, '{"access": {"node": "a", "at": "2026-05-03", "kind": "pushed"}}\n'], "line 3: .*pushed"),
     ],
 )
 def test_import_names_a_bad_line_and_writes_nothing(other: SQLiteStore, lines: list[str], message: str) -> None:

@@ -266,29 +266,6 @@ def test_import_into_a_space_of_another_length_writes_nothing(memory: Memory, tm
 
 
 @pytest.mark.medium
-def test_older_file_opens_and_keeps_everything(tmp_path: Path) -> None:
-    path = tmp_path / "m.db"
-    with Memory(path, embedder=MODEL, clock=FakeClock()) as memory:
-        memory.remember([RAIN, Episode("Ana Silva moved to Porto.", id="ana", speaker="Ana", metadata={"a": 1})])
-        memory.recall("Where is Ana?")
-    with closing(sqlite3.connect(path)) as db:  # as the versions before media have written it
-        db.executescript(
-            """DROP TABLE log_mark; DROP TABLE graph_snapshot; DROP TRIGGER node_deleted; DROP TRIGGER node_updated;
-               DROP TABLE token_codes; DROP TABLE english_vector; ALTER TABLE scope DROP COLUMN english_embedder;
-               ALTER TABLE scope DROP COLUMN english_dim;
-               DROP TABLE media_vector; ALTER TABLE node DROP COLUMN media; PRAGMA user_version = 6;"""
-        )
-    with Memory(path, embedder=MODEL, clock=FakeClock()) as memory:
-        assert graph_differences(memory.graph(), memory.graph()) == []
-        assert [stored_node(memory, id_).text for id_ in ("rain", "ana")] == ["It rained.", "Ana Silva moved to Porto."]
-        node = stored_node(memory, "ana")
-        assert (node.speaker, node.metadata, node.media) == ("Ana", {"a": 1}, ())
-        memory.remember([SEA, RAIN])
-        assert memory.recall(QUESTION, media_query=MediaQuery((1, 0, 0), CLIP))[0].id == "sea"
-    assert not examine(path, fix=False, make_embedder=lambda _name: MODEL).findings
-
-
-@pytest.mark.medium
 def test_damaged_vector_is_left_out_reported_and_deleted(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     memory.close()

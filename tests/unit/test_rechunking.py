@@ -357,31 +357,6 @@ def test_killed_rechunk_leaves_each_memory_before_or_after(step: str, path: Path
     assert describe(path) == expected
 
 
-# ---- older files
-
-
-def test_older_file_opens_and_can_be_rechunked(path: Path, tmp_path: Path, to_format_5: Callable[[Path], None]) -> None:
-    text = "A NUL \x00 ends a text for some, and 你好 has six bytes.\n\n" + GUIDE
-    remember_with_width(path, Episode(text, id="guide", title="guide.md"), Episode("Short.", id="short"))
-    to_format_5(path)
-    with closing(sqlite3.connect(path)) as db:
-        for statement in (
-            "ALTER TABLE node DROP COLUMN start", "ALTER TABLE node DROP COLUMN heading", "PRAGMA user_version = 4"
-        ):  # fmt: skip
-            db.execute(statement)
-        db.commit()
-    with closing(SQLiteStore(path)) as store:
-        chunk_ids = store.nodes("default", store.document_chunks("default")["guide"])
-        assert len(chunk_ids) > 3
-        assert [text[node.start : node.start + 500] for node in chunk_ids] == [node.text for node in chunk_ids]
-        assert {node.heading for node in chunk_ids} == {None}
-        assert store.nodes("default", ["short"])[0].start == 0
-    assert rechunk(path, embedder=MODEL) == 1
-    with open_memory(tmp_path / "new.db") as memory:
-        memory.remember([Episode(text, id="guide", title="guide.md"), Episode("Short.", id="short")])
-    assert describe(path) == describe(tmp_path / "new.db")
-
-
 @pytest.mark.parametrize("is_rechunked", [True, False])
 def test_export_and_import_keep_chunks_positions_and_headings(path: Path, tmp_path: Path, is_rechunked: bool) -> None:
     remember_with_width(path, guide(), Episode(DIARY, id="diary"))

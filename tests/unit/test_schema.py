@@ -1,17 +1,18 @@
 """Whose a file is, which version it has, and the migrations that bring it up to date."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
-from ecphora.errors import StoreDamaged, StoreError, StoreTooNew
+from ecphora.errors import StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
 from ecphora.maintenance.doctor import examine
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
-from ecphora.stores import schema
+from ecphora.stores import repair, schema
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import graph_differences, sample_batch, sample_entity, sample_node
 
@@ -77,29 +78,43 @@ def table_definitions(db: sqlite3.Connection) -> list[tuple[str, ...]]:
     return db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY 1, 2").fetchall()
 
 
-@pytest.mark.medium
-@pytest.mark.parametrize("applied", range(len(schema.load_migrations()) + 1))
-def test_older_files_are_migrated(applied: int, path: Path, tmp_path: Path) -> None:
-    row = "INSERT INTO scope (key, name, revision) VALUES (7, 'old', 3)"
-    with closing(sqlite3.connect(path)) as db:
-        db.create_function("characters", 1, len)
-        db.create_function("half_to_levels", 1, lambda value: value)
-        for name, count in (("has_identifiers", 4), ("with_identifiers", 6), ("with_zeros", 5)):
-            db.create_function(name, count, lambda *_: None)  # there is no memory whose text it could read
-        for script in schema.load_migrations()[:applied]:
-            db.executescript(script)
-        db.execute(f"PRAGMA user_version = {applied}")
-        if applied:
-            db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-            db.execute(row)
-        db.commit()
-    with closing(SQLiteStore(path)) as store:
-        assert [(info.name, info.revision) for info in store.scopes()] == ([("old", 3)] if applied else [])
-        assert store.commit("old", sample_batch(sample_node("a"))).revision == (4 if applied else 1)
-    new = tmp_path / "new.db"
+NEXT_MIGRATION = "ALTER TABLE scope ADD COLUMN owner TEXT; CREATE TABLE label (name TEXT NOT NULL) STRICT;"
+
+
+@pytest.fixture
+def next_version(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A version with one more migration."""
+    migrations = [*schema.load_migrations(), NEXT_MIGRATION]
+    monkeypatch.setattr(schema, "load_migrations", lambda: migrations)
+    monkeypatch.setattr(repair, "load_migrations", lambda: migrations)
+    schema._known_objects.cache_clear()
+    yield
+    schema._known_objects.cache_clear()
+
+
+def test_next_version_migrates_a_file_once(two_memories: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    before, new = graph_of(two_memories), tmp_path / "new.db"
+    request.getfixturevalue("next_version")
+    for _ in range(2):
+        assert graph_differences(before, graph_of(two_memories)) == []
     SQLiteStore(new).close()
-    with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(new)) as fresh:
+    with closing(sqlite3.connect(two_memories)) as old, closing(sqlite3.connect(new)) as fresh:
         assert table_definitions(old) == table_definitions(fresh)
+        assert old.execute("PRAGMA user_version").fetchone() == (len(schema.load_migrations()),)
+        assert old.execute("SELECT owner FROM scope").fetchall() == [(None,)]
+
+
+def test_next_version_does_not_open_a_file_that_it_cannot_write(two_memories: Path, next_version: None) -> None:
+    db = apsw.Connection(f"file:{two_memories}?immutable=1", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    with closing(db), pytest.raises(StoreReadOnly, match="open it once with write access"):
+        schema.check_migrated(db, two_memories)
+
+
+def test_doctor_of_the_next_version_reports_and_migrates_a_file(two_memories: Path, next_version: None) -> None:
+    def is_fixed(fix: bool) -> list[bool]:
+        return [one.is_fixed for one in examine(two_memories, fix=fix).findings if "older format" in one.problem]
+
+    assert [is_fixed(fix) for fix in (False, True, True)] == [[False], [True], []]
 
 
 def test_failed_migration_changes_nothing(two_memories: Path, monkeypatch: pytest.MonkeyPatch) -> None:

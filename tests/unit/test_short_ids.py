@@ -109,7 +109,6 @@ def test_abbreviated_ids_resolve_to_the_id(tmp_path_factory: pytest.TempPathFact
 
 
 def test_prefixes_of_other_ids_resolve_among_them() -> None:
-    ids = [f"question:{ONE}", f"question:{TWO}", f"consolidate:{ONE[:16]}", f"night:{TWO[:16]}"]
+    ids = [f"question:{ONE}", f"question:{TWO}", f"consolidate:{ONE[:16]}"]
     assert resolve_among("cons", ids) == ids[2]
-    assert resolve_among("nigh", ids) == ids[3]  # as files from before 0.1.0 have them
     assert resolve_among("question:abcd1234e", ids) == ids[0]

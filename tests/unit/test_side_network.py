@@ -328,16 +328,6 @@ def test_invalid_side_network_is_rejected(tmp_path: Path, break_field: Callable[
         load_side_network(tmp_path / "net.json")
 
 
-def test_side_network_of_an_older_file_has_no_bias_and_no_floor(tmp_path: Path) -> None:
-    save_side_network(rotated_net(), tmp_path / "net.json", INFO)
-    found = json.loads((tmp_path / "net.json").read_text())
-    del found["bias"], found["similarity_floor"]
-    (tmp_path / "net.json").write_text(json.dumps(found))
-    net = load_side_network(tmp_path / "net.json")[0]
-    assert net.bias.tolist() == [0.0] * DIM
-    assert net.similarity_floor == 0
-
-
 def test_missing_or_broken_file_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{")
     for name in ("missing.json", "broken.json"):

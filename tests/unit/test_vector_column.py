@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ecphora.errors import WrongVector
 from ecphora.model.graph.vectors import BLOCK, MIN_DIM, VectorColumn, dequantize, quantize
 from ecphora.model.types import Vectors
-from ecphora.stores.row_mapping import blob_dim, blobs_to_vectors, half_to_levels, half_vector_to_blob, vector_to_blob
+from ecphora.stores.row_mapping import blob_dim, blobs_to_vectors, vector_to_blob
 
 DIMS = st.sampled_from([3, MIN_DIM - 1, MIN_DIM, MIN_DIM + 1, 384])
 
@@ -71,22 +71,6 @@ def test_bytes_say_how_many_numbers_they_have(dim: int) -> None:
     assert sound.all()
     assert np.allclose(values.view, column.view, atol=1e-3)
     assert dim < MIN_DIM or values.view.tolist() == column.view.tolist()
-
-
-def test_half_precision_of_earlier_versions_becomes_levels() -> None:
-    vectors = unit_vectors(2, 384)
-    half = [half_vector_to_blob(vector, 384, "a") for vector in vectors]
-    found = [half_to_levels(blob) for blob in half]
-    values, sound = blobs_to_vectors(found, 384)
-    assert sound.all()
-    assert np.allclose(values.view, vectors, atol=2e-3)
-    assert [half_to_levels(blob) for blob in found] == found
-    assert {(len(before), len(after)) for before, after in zip(half, found, strict=True)} == {(768, 387)}
-
-
-@pytest.mark.parametrize("value", [None, b"", b"x", bytes(2 * MIN_DIM - 2), b"\xff" * 2 * MIN_DIM])
-def test_bytes_of_no_long_vector_in_half_precision_stay_as_they_are(value: bytes | None) -> None:
-    assert half_to_levels(value) == value
 
 
 def test_damaged_bytes_are_no_vector() -> None:

@@ -48,8 +48,7 @@ def doctor(context: CommandContext, *, fix: bool) -> None:
 def reembed(context: CommandContext, *, rechunk: bool) -> None:
     """Change a scope to another embedding model, given by --embedder; with --rechunk cut long texts again.
 
-    English memories that have no English vector yet, such as those of an older file, get one. With neither option,
-    nothing else is done.
+    English memories that have no English vector yet get one. With neither option, nothing else is done.
     """
     settings = context.settings
     path = context.require_file()

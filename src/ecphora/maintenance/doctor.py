@@ -170,9 +170,7 @@ class _Examination:
         yield from self._check_integrity()
         self.scopes = self.store.stored_scopes()
         yield from self._check_unreadable()
-        yield from self._check_misdirected_edges()
         yield from self._check_orphan_entities()
-        yield from self._check_superfluous_vectors()
         for scope in self.scopes:
             yield from self._check_text_analyses(scope)
             yield from self._check_missing_vectors(scope)
@@ -219,25 +217,11 @@ class _Examination:
             what = f"{len(problems) - MAX_LISTED_ROWS:,} more rows cannot be read"
             yield Finding(Severity.ERROR, what, hint, is_fixed=len(left) <= MAX_LISTED_ROWS)
 
-    def _check_misdirected_edges(self) -> Iterator[Finding]:
-        """Report mentions of what is no name, which an import by an earlier version accepted."""
-        count = self.store.count_misdirected_edges()
-        if count:
-            what = f"{count} mentions or descriptions lead to something that is no name"
-            yield self._apply_fix(Finding(Severity.WARNING, what, FIX_COMMAND), self.store.delete_misdirected_edges)
-
     def _check_orphan_entities(self) -> Iterator[Finding]:
         count = self.store.count_orphan_entities()
         if count:
             what = f"{count} names that no memory mentions"
             yield self._apply_fix(Finding(Severity.WARNING, what, FIX_COMMAND), self.store.delete_orphan_entities)
-
-    def _check_superfluous_vectors(self) -> Iterator[Finding]:
-        """Report vectors of claims, which an import by an earlier version made."""
-        count = self.store.count_superfluous_vectors()
-        if count:
-            what = f"{count} claims or names have a vector of their own, which only texts should have"
-            yield self._apply_fix(Finding(Severity.WARNING, what, FIX_COMMAND), self.store.delete_superfluous_vectors)
 
     def _check_text_analyses(self, scope: StoredScope) -> Iterator[Finding]:
         """Report texts whose stored terms, counts or times differ from today's analysis."""

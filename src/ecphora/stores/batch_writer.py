@@ -169,7 +169,7 @@ class BatchWriter:
     def _delete_last_entities(self) -> bool:
         """After a forgetting, delete the entities of a scope without memories; return whether there were any.
 
-        Entities that no memory mentions come only from an import by an earlier version. Readers must load again.
+        Whoever writes to a store may add entities that no memory mentions. Readers must load again.
         """
         if not self.batch.tombstones:
             return False

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import apsw
 
 from ..errors import StoreDamaged, StoreReadOnly
-from ..model.types import ENTITY_LINKS, Node, NodeId, TextAnalysis
+from ..model.types import Node, NodeId, TextAnalysis
 from . import damage, row_mapping
 from .damage import UNEMBEDDED_KINDS_SQL
 from .schema import APPLICATION_ID, load_migrations
@@ -31,7 +31,6 @@ _VERSION_OFFSET, _APPLICATION_ID_OFFSET = 60, 68
 """Offsets in the database header, https://www.sqlite.org/fileformat2.html."""
 _WAL_HEADER_SIZE, _FRAME_HEADER_SIZE = 32, 24
 _FIRST_PAGE, _NO_COMMIT = (1).to_bytes(4, "big"), bytes(4)
-_ENTITY_LINKS_SQL = ", ".join(f"'{link.value}'" for link in sorted(ENTITY_LINKS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +139,6 @@ class RepairStore(SQLiteStore):
             db.execute(f"DELETE {_ORPHAN_ENTITIES_CLAUSE}")
             _force_reload(db)
 
-    def count_misdirected_edges(self) -> int:
-        """Count the mentions and descriptions of nodes that are no entities."""
-        with self._transaction("DEFERRED") as db:
-            return int(db.execute(f"SELECT count(*) {_MISDIRECTED_EDGES_CLAUSE}").get)
-
-    def delete_misdirected_edges(self) -> None:
-        """Delete the mentions and descriptions of nodes that are no entities."""
-        with self._transaction("IMMEDIATE") as db:
-            db.execute(f"DELETE {_MISDIRECTED_EDGES_CLAUSE}")
-            _force_reload(db)
-
     def rebuild_indexes(self) -> None:
         """Rebuild SQLite's indexes from the rows."""
         with self._lock, self._translate_errors():
@@ -240,17 +228,6 @@ class RepairStore(SQLiteStore):
         with self._transaction("IMMEDIATE") as db:
             db.executemany(query, ((scope, id_) for id_ in ids))
 
-    def count_superfluous_vectors(self) -> int:
-        """Count the vectors of nodes that should have none."""
-        with self._transaction("DEFERRED") as db:
-            return int(db.execute(f"SELECT count(*) {_SUPERFLUOUS_VECTORS_CLAUSE}").get)
-
-    def delete_superfluous_vectors(self) -> None:
-        """Delete the vectors of nodes that should have none."""
-        with self._transaction("IMMEDIATE") as db:
-            db.execute(f"DELETE {_SUPERFLUOUS_VECTORS_CLAUSE}")
-            _force_reload(db)
-
     def ids_with_damaged_media_vector(self, scope: str) -> list[NodeId]:
         """Return the nodes of which a medium has a vector of the wrong size or another length than 1."""
         with self._transaction("DEFERRED") as db:
@@ -297,13 +274,6 @@ def _dangling_clause(table: str) -> str:
 _ORPHAN_ENTITIES_CLAUSE = """FROM node WHERE kind = 'entity'
     AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.dst = node.seq)
     AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.src = node.seq)"""
-_MISDIRECTED_EDGES_CLAUSE = f"""FROM edge WHERE link IN ({_ENTITY_LINKS_SQL})
-    AND EXISTS (SELECT 1 FROM node n WHERE n.scope = edge.scope AND n.seq = edge.dst AND n.kind <> 'entity')"""  # noqa: S608
-
-
-_SUPERFLUOUS_VECTORS_CLAUSE = f"""FROM vector WHERE EXISTS
-    (SELECT 1 FROM node n WHERE n.scope = vector.scope AND n.seq = vector.node
-    AND n.kind IN ({UNEMBEDDED_KINDS_SQL}))"""  # noqa: S608
 
 
 _NEAREST_RECORDED_AT = """coalesce((SELECT o.recorded_at FROM node o

@@ -226,16 +226,6 @@ def _padding(dim: int) -> int:
     return 2 if dim % 2 else 1
 
 
-def half_to_levels(value: Any) -> Any:
-    """The bytes of a half-precision vector as those of a quantized one; what is too short or damaged stays as it is."""
-    dim = len(value) // 2 if isinstance(value, bytes) and len(value) % 2 == 0 else 0
-    if dim < MIN_DIM:
-        return value
-    vector = np.frombuffer(value, "<f2").astype(np.float32)
-    is_sound = are_unit_lengths(np.linalg.norm(vector[None], axis=1), dim)[0]
-    return vector_to_blob(vector, dim, "") if is_sound else value
-
-
 def blob_dim(blob: bytes) -> int:
     """How many numbers the vector in some bytes has."""
     return len(blob) - SCALE_SIZE - blob[-1] if len(blob) % 2 else len(blob) // 2

@@ -1,24 +1,18 @@
 """The schema of the file: whose the file is, which version it has, and the migrations that bring it up to date."""
 
-import json
 import re
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import apsw
 
 from ..errors import StoreDamaged, StoreReadOnly, StoreTooNew
-from ..language.identifiers.terms import index_hashes
-from .row_mapping import SqlValue, half_to_levels
 
 APPLICATION_ID = 0x65637068  # "ecph" in the file's header
 
 
-_MADE = re.compile(
-    r"CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)|ALTER (TABLE) \w+ RENAME TO (\w+)|(CREATE TRIGGER .*?\bEND\b)", re.DOTALL
-)
+_MADE = re.compile(r"CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)|(CREATE TRIGGER .*?\bEND\b)", re.DOTALL)
 """What a migration makes: tables and indexes, by name, and triggers, as a whole."""
 
 
@@ -54,8 +48,8 @@ def check_schema(db: apsw.Connection, path: Path) -> None:
 def _known_objects() -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
     """The tables and indexes, and the triggers, of every version: another process may migrate a file that is opened."""
     found = [match for migration in load_migrations() for match in _MADE.findall(migration)]
-    tables = ((f"{made}{renamed}".lower(), f"{name}{new_name}") for made, name, renamed, new_name, _ in found)
-    return frozenset(tables), frozenset(trigger for *_, trigger in found if trigger)
+    tables = frozenset((made.lower(), name) for made, name, _ in found if name)
+    return tables, frozenset(trigger for *_, trigger in found if trigger)
 
 
 def check_migrated(db: apsw.Connection, path: Path) -> None:
@@ -69,7 +63,6 @@ def migrate(db: apsw.Connection) -> bool:
     migrations = load_migrations()
     if int(db.pragma("user_version")) >= len(migrations):
         return False
-    _create_functions(db)
     db.execute("BEGIN IMMEDIATE")  # of several processes that open a new file, one migrates it
     try:
         for number in range(int(db.pragma("user_version")), len(migrations)):
@@ -82,33 +75,6 @@ def migrate(db: apsw.Connection) -> bool:
             db.execute("ROLLBACK")
         raise
     return True
-
-
-def _create_functions(db: apsw.Connection) -> None:
-    """Create the SQL functions that the migrations use."""
-
-    @lru_cache(maxsize=1)  # the functions below ask for one text after another
-    def identifier_hashes(title: str | None, heading: str | None, text: str, media: str | None) -> bytes:
-        captions = [caption for _, _, caption in json.loads(media or "[]")]
-        return index_hashes(title, heading, text, *captions).astype("<u4").tobytes()
-
-    def with_identifiers(*values: Any) -> Any:
-        hashes, counts, *texts = values
-        return hashes[: 4 * len(counts.rstrip(b"\0"))] + identifier_hashes(*texts)
-
-    def with_zeros(*values: Any) -> Any:
-        counts, *texts = values
-        return counts.rstrip(b"\0") + bytes(len(identifier_hashes(*texts)) // 4)
-
-    db.create_scalar_function("half_to_levels", lambda *values: half_to_levels(values[0]), 1)
-    db.create_scalar_function("characters", _character_count, 1, deterministic=True)
-    db.create_scalar_function("has_identifiers", lambda *texts: int(len(identifier_hashes(*texts)) > 0), 4)
-    db.create_scalar_function("with_identifiers", with_identifiers, 6)
-    db.create_scalar_function("with_zeros", with_zeros, 5)
-
-
-def _character_count(*values: SqlValue) -> int:
-    return len(str(values[0]))
 
 
 def load_migrations() -> list[str]:

@@ -291,9 +291,8 @@ def _split_tombstones(
         first = memory[0]
         node_by_key.setdefault(first.document or first.id, first.id)
         node_by_key.setdefault(content_digest(*memory), first.id)
-        for node in memory:  # also the digests of chunks, which earlier versions kept
+        for node in memory:
             node_by_key.setdefault(node.id, node.id)
-            node_by_key.setdefault(content_digest(node), node.id)
     by_node: dict[NodeId, list[Tombstone]] = {}
     others = []
     for tombstone in new:

@@ -33,7 +33,6 @@ from ...model.types import (
 )
 from ...model.validation import check_media, check_name, check_number, check_optional_name, check_question
 from ...remember import documents
-from . import version_1
 
 T = TypeVar("T")
 Record = dict[str, Any]
@@ -43,7 +42,7 @@ _MAX_POSITION = 2**31
 _UNIT_TOLERANCE = 0.01
 """How far the length of a vector in half precision may be from 1."""
 FORMAT_VERSION = 2
-"""The format of new exports; older formats can be read."""
+"""The format of exports."""
 
 
 @dataclass(slots=True)
@@ -70,22 +69,21 @@ class ExportContents:
 def parse_export(lines: Iterable[str]) -> ExportContents:
     """Check every line of an export; raises ``InvalidRecord`` with the number of the first invalid line."""
     contents, digest = ExportContents(), blake2b(digest_size=8)
-    version = None
+    has_header = False
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         digest.update(line.strip().encode("utf-8", "surrogatepass") + b"\n")
         try:
             record = parse_object(line.removeprefix("\ufeff") if number == 1 else line)
-            if version is None:
-                version = _check_version(record)
-                header = version_1.upgrade_header(record) if version == 1 else record
-                contents.needs_full_log = header.get("needs_full_log") is True
+            if has_header:
+                _parse_record(record, contents, number)
             else:
-                _parse_record(version_1.upgrade_record(record) if version == 1 else record, contents, number)
+                _check_version(record)
+                contents.needs_full_log, has_header = record.get("needs_full_log") is True, True
         except (InvalidInput, ValueError) as error:
             raise InvalidRecord(f"line {number}: {error}") from error
-    if version is None:
+    if not has_header:
         raise InvalidRecord(f'the file is empty; an export begins with a line {{"ecphora": {FORMAT_VERSION}, ...}}')
     contents.digest = digest.hexdigest()
     contents.nodes = documents.with_start_offsets(contents.nodes)
@@ -109,18 +107,15 @@ def _reject_constant(constant: str) -> None:
     raise InvalidRecord(f"{constant} is not a JSON number")
 
 
-def _check_version(record: Record) -> int:
-    """Return the format of an export, from its header."""
+def _check_version(record: Record) -> None:
+    """Check the header of an export: the file is one, in a format that can be read."""
     found = record.get("ecphora")
     if found is None:
         raise InvalidRecord(
             f'this is no export of a memory: one begins with a line {{"ecphora": {FORMAT_VERSION}, ...}}'
         )
-    if found not in range(1, FORMAT_VERSION + 1) or isinstance(found, bool):
-        raise InvalidRecord(
-            f"the export has format {found!r}, this version reads up to {FORMAT_VERSION}; upgrade ecphora"
-        )
-    return int(found)
+    if found != FORMAT_VERSION:
+        raise InvalidRecord(f"the export has format {found!r}, this version reads {FORMAT_VERSION}; upgrade ecphora")
 
 
 def _parse_record(record: Record, contents: ExportContents, line_number: int) -> None:
@@ -199,10 +194,7 @@ def _parse_edge(item: Record, contents: ExportContents, line_number: int) -> Non
     if edge.provenance is not None:
         check_name("provenance", edge.provenance)
     if edge.link in ENTITY_LINKS and not edge.dst.startswith(ids.ENTITY_PREFIX):
-        raise InvalidRecord(
-            f"the link {edge.link.value!r} leads to {edge.dst!r}, which is no entity; remove this line, or repair the "
-            "memory that was exported with ecphora doctor --fix"
-        )
+        raise InvalidRecord(f"the link {edge.link.value!r} leads to {edge.dst!r}, which is no entity; remove this line")
     contents.references += [(edge.src, line_number), (edge.dst, line_number)]
     contents.edges.append(edge)
 

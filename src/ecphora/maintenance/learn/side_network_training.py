@@ -221,7 +221,7 @@ def load_side_network(path: str | Path) -> tuple[SideNet, TrainingInfo]:
         found = json.loads(path.read_text(encoding="utf-8"))
         fields = found["provenance"]
         info = TrainingInfo(**{**fields, "columns": tuple(fields["columns"])})
-        net = weights.parse_side_network({**found, "a": found["a"], "b": found["b"]})
+        net = weights.parse_side_network(found)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidRecord(f"{path} holds no side network ({error}); save one with save_side_network") from error
     if not -1 <= net.similarity_floor < 1:

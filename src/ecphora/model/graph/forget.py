@@ -136,8 +136,5 @@ def has_memory_tombstone(nodes: Sequence[Node], tombstones: Collection[NodeId | 
 
 
 def has_content_tombstone(nodes: Sequence[Node], tombstones: Collection[NodeId | bytes]) -> bool:
-    """Whether the whole content of a memory, given as its nodes, was forgotten before, under whatever id.
-
-    Files of earlier versions have a digest for each chunk of a forgotten text: there, all chunks must be known.
-    """
-    return content_digest(*nodes) in tombstones or all(content_digest(node) in tombstones for node in nodes)
+    """Whether the whole content of a memory, given as its nodes, was forgotten before, under whatever id."""
+    return content_digest(*nodes) in tombstones

@@ -69,5 +69,5 @@ def _load_side_network_file(name: str, embedder: str) -> SideNet | None:
 
 def parse_side_network(found: Mapping[str, Any]) -> SideNet:
     """Make a side network of the JSON value of a file."""
-    a, b, bias = (np.array(found.get(name, ()), np.float32) for name in ("a", "b", "bias"))
-    return SideNet(a, b, bias, float(found.get("similarity_floor", 0.0)))
+    a, b, bias = (np.array(found[name], np.float32) for name in ("a", "b", "bias"))
+    return SideNet(a, b, bias, float(found["similarity_floor"]))
