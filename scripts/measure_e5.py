@@ -3,9 +3,10 @@
     .venv/bin/python scripts/measure_e5.py [--data DIR] [--set NAME …] [--embeddings NAME …]
 
 Prints for each set the least and the mean cosine of the same texts, and ``recall_any@1`` by cosine alone: of the
-reference, of the smaller embeddings, and with questions from the smaller ones on texts of the reference. ``trimmed`` has only the likeliest pieces, all in 4 bits, and every single character; all
-other pieces are spelled with these. Without ``--set``, it prints for every language of ``languages.jsonl`` how many
-tokens its sentences have, as a multiple of the reference's, and the cosines.
+reference, of the smaller embeddings, and with questions from the smaller ones on texts of the reference. ``trimmed``
+has only the likeliest pieces, all in 4 bits, and every single character; all other pieces are spelled with these.
+Without ``--set``, it prints for every language of ``languages.jsonl`` how many tokens its sentences have, as a multiple
+of the reference's, and the cosines.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
