@@ -52,6 +52,7 @@ def test_chunks_have_the_digest_of_their_text() -> None:
     assert has_memory_tombstone([whole], tombstones)
     assert not has_content_tombstone(chunks[:-1], tombstones)
     assert not any(is_tombstoned(chunk, tombstones) for chunk in chunks)
+    assert not has_content_tombstone(chunks, {content_digest(chunk) for chunk in chunks})
 
 
 def test_memory_of_uncertain_date_has_a_digest_with_and_one_without_it() -> None:
