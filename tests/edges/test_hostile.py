@@ -52,7 +52,6 @@ COMMANDS: dict[str, list[str]] = {
     "doctor": ["doctor"],
     "ask": ["ask", "Where does Ana live?"],
     "ask prompt": ["ask", "Where does Ana live?", "--show-prompt"],
-    "chat": ["chat", "--session", f"s{DIRT}", "--speaker", f"Bo{DIRT}"],
     "consolidate": ["consolidate"],
     "updates": ["updates"],
     "reject": ["reject", OLD, NEW],
@@ -77,9 +76,6 @@ COMMANDS: dict[str, list[str]] = {
     "wrong date": ["recall", "x", "--after", f"x{DIRT}"],
     "wrong command": [f"none{DIRT}"],
 }
-CHAT = f"Where does Ana live?\n/why\n/forget {NEW}\n/forget nobody\x1b[31m\n/none\x1b[31m\n/help\n".replace(
-    "\r", ""
-).replace("\nspoof", " spoof")
 
 
 @pytest.fixture(scope="module")
@@ -145,19 +141,19 @@ def assert_harmless(text: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
 def test_commands_print_no_control_characters(command: list[str]) -> None:
-    result = ecphora(*command, stdin=CHAT if command[0] == "chat" else None)
+    result = ecphora(*command)
     assert result.exit_code in {0, 1, 2, 3, 4}
     assert "Traceback" not in result.output
     assert "(unexpected: " not in result.output
     assert_harmless(result.stdout)
     assert_harmless(result.stderr)
-    if command[0] not in {"ask", "chat", "recall", "export"}:  # these print texts, which may have several lines
+    if command[0] not in {"ask", "recall", "export"}:  # these print texts, which may have several lines
         assert not re.search("^spoof", result.output, re.MULTILINE), "an id, a name or a message has one line"
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
 def test_json_output_escapes_control_characters(command: list[str]) -> None:
-    result = ecphora(*command, "--json", stdin=CHAT if command[0] == "chat" else None)
+    result = ecphora(*command, "--json")
     assert_harmless(result.stdout)
     assert_harmless(result.stderr)
     for line in result.stdout.splitlines():
@@ -201,12 +197,9 @@ def test_id_in_a_suggested_command_is_quoted() -> None:
     assert "ecphora reject 'x; rm -rf ~' y\n" in ecphora("updates").stdout
 
 
-@pytest.mark.parametrize("module", ["main", "consolidation", "chat", "remember_input", "corrections", "demo.show"])
+@pytest.mark.parametrize("module", ["main", "consolidation", "ask", "remember_input", "corrections", "demo.show"])
 def test_only_the_command_context_writes_lines(module: str) -> None:
     *folders, name = module.split(".")
     source = files("ecphora.cli").joinpath(*folders, f"{name}.py").read_text(encoding="utf-8")
     calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    output_calls = [
-        ast.unparse(call) for call in calls if ast.unparse(call) in {"print", "click.echo", "click.secho", "Console"}
-    ]
-    assert output_calls == (["click.echo"] if module == "chat" else []), "an empty line at the end of a chat"
+    assert not {ast.unparse(call) for call in calls} & {"print", "click.echo", "click.secho", "Console"}

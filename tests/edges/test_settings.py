@@ -304,7 +304,7 @@ def test_memory_file_may_not_choose_a_remote_embedder(
     kind, _, model = setting.partition(":")
     with Memory("ecphora.db", embedder=Remote(f"{model}@{kind}")) as memory:
         memory.remember("Ana moved to Porto.", id="a")
-    for command in (["recall", "x"], ["ask", "x"], ["remember", "x"], ["chat"], ["consolidate"], ["why-not", "x", "a"]):
+    for command in (["recall", "x"], ["ask", "x"], ["remember", "x"], ["consolidate"], ["why-not", "x", "a"]):
         result = ecphora(*command)
         assert (result.exit_code, result.stdout) == (1, ""), command
         assert result.stderr.count("\n") == 1

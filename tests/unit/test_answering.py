@@ -19,7 +19,6 @@ from ecphora.recall.answering import (
     answer,
     build_prompt,
     extractive_answer,
-    reply,
     resolve_citations,
 )
 from ecphora.recall.recollection import Recollection, fit_to_budget
@@ -197,17 +196,3 @@ def test_extractive_answer_prefers_the_superseding_memory() -> None:
         extractive_answer(recollection([old])).text
         == "“I moved to Porto.” (Ana, 2026-05-03 12:00, held until 2026-05-03 12:00)"
     )
-
-
-# ---- conversations
-
-
-def test_chat_reply_needs_no_evidence() -> None:
-    llm = llm_reply("Good day.")
-    found = reply(recollection([], Evidence.NONE), llm, turns=[("Ana", "Hello.")])
-    assert (found.text, found.is_answered, found.cited_ids) == ("Good day.", True, ())
-    assert "<turn" in llm.prompts[0].user
-    assert "(none)" in llm.prompts[0].user
-    unanswered = reply(FOUND, llm_reply("I do not remember that.", answered=False))
-    assert (unanswered.text, unanswered.is_answered) == ("I do not remember that.", False)
-    assert reply(FOUND, None) == extractive_answer(FOUND)

@@ -77,16 +77,8 @@ def test_grades_prompt_numbers_the_passages() -> None:
     assert prompt.schema == prompts.GRADES.schema
 
 
-def test_chat_prompt_has_turns_with_speakers() -> None:
-    prompt = prompts.chat_prompt("And now?", [("Ana", "Hi."), ("assistant", "Hello.")], [], today=NOON)
-    assert '<turn speaker="Ana">\nHi.\n</turn>\n<turn speaker="assistant">\nHello.\n</turn>' in prompt.user
-    assert "<memories>\n(none)\n</memories>" in prompt.user
-    assert prompt.user.endswith("The person says: And now?")
-
-
 FORMS = {
     "answer": (prompts.ANSWER, replies.parse_answer),
-    "talk": (prompts.CHAT, replies.parse_answer),
     "claims": (prompts.CLAIMS, lambda text: replies.parse_claims(text, 1)),
     "grades": (prompts.GRADES, lambda text: replies.parse_grades(text, 3)),
     "insight": (prompts.INSIGHT, replies.parse_insight),
@@ -165,7 +157,6 @@ def test_prompts_contain_no_invisible_characters() -> None:
     node = replace(ANA, id=f"a{tags}", text=dirty, speaker=dirty, source=dirty, title=dirty)
     prompts_with_tags = (
         prompts.answer_prompt(dirty, [node], today=NOON),
-        prompts.chat_prompt(dirty, [(dirty, dirty)], [node], today=NOON),
         prompts.claims_prompt([node]),
         prompts.insight_prompt([node]),
     )

@@ -10,7 +10,7 @@ from ..language.question import is_question
 from ..model.ports import LLM, Prompt
 from ..model.reprs import ShortRepr
 from ..model.text_format import iso_minute
-from ..model.types import Evidence, Hit, LLMUsage, Node, NodeId
+from ..model.types import Evidence, Hit, LLMUsage, NodeId
 from ..models import prompts
 from ..models.llm_client import LLMClient, as_llm_client
 from ..models.prompts import quoting, replies
@@ -65,7 +65,7 @@ def build_prompt(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> Pr
     query = recollection.query
     return prompts.answer_prompt(
         query.text,
-        _nodes(shown),
+        [hit.node for hit in shown],
         today=query.now,
         as_of=query.as_of,
         validity=validity_by_id(shown),
@@ -86,33 +86,6 @@ def answer(recollection: Recollection, llm: LLM | LLMClient | None, *, budget: i
     else:
         found = _generate_answer(recollection, client, prompt, fit_to_budget(recollection, budget))
     return replace(found, notices=recollection.notices)
-
-
-def reply(
-    recollection: Recollection,
-    llm: LLM | LLMClient | None,
-    *,
-    turns: Sequence[tuple[str, str]] = (),
-    budget: int = DEFAULT_BUDGET,
-) -> Answer:
-    """Reply to the query as a message in a conversation; ``turns`` are the last turns as pairs of speaker and text.
-
-    Unlike :func:`answer`, this asks the model even if no memory was recalled.
-    """
-    client = as_llm_client(llm)
-    if client is None:
-        return extractive_answer(recollection)
-    shown = fit_to_budget(recollection, budget)
-    message, today = recollection.query.text, recollection.query.now
-    prompt = prompts.chat_prompt(
-        message,
-        turns,
-        _nodes(shown),
-        today=today,
-        validity=validity_by_id(shown),
-        context=render_context(recollection, budget - shown_tokens(shown)),
-    )
-    return _generate_answer(recollection, client, prompt, shown, is_chat=True)
 
 
 def extractive_answer(recollection: Recollection) -> Answer:
@@ -149,9 +122,7 @@ def resolve_citations(ids: Iterable[str], hits: Iterable[Hit]) -> tuple[NodeId, 
     return tuple(dict.fromkeys(next(iter(node_ids)) for node_ids in matches if len(node_ids) == 1))
 
 
-def _generate_answer(
-    recollection: Recollection, llm_client: LLMClient, prompt: Prompt, hits: Sequence[Hit], *, is_chat: bool = False
-) -> Answer:
+def _generate_answer(recollection: Recollection, llm_client: LLMClient, prompt: Prompt, hits: Sequence[Hit]) -> Answer:
     attempt = llm_client.attempt(prompt, replies.parse_answer)
     parsed, usage = attempt.value, attempt.usage
     if parsed is None:
@@ -167,11 +138,6 @@ def _generate_answer(
             error=attempt.error,
         )
     if not parsed.is_answered:
-        text = (parsed.answer if is_chat else "") or NO_ANSWER
-        return Answer(text, (), is_answered=False, evidence=recollection.evidence, usage=usage, prompt=prompt)
+        return Answer(NO_ANSWER, (), is_answered=False, evidence=recollection.evidence, usage=usage, prompt=prompt)
     ids = resolve_citations(parsed.ids, hits)
     return Answer(parsed.answer, ids, is_answered=True, evidence=recollection.evidence, usage=usage, prompt=prompt)
-
-
-def _nodes(hits: Iterable[Hit]) -> list[Node]:
-    return [hit.node for hit in hits]

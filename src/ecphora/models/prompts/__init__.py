@@ -49,7 +49,6 @@ def _load_template(name: str, max_tokens: int) -> PromptTemplate:
 
 
 ANSWER = _load_template("answer", 400)
-CHAT = _load_template("talk", 400)
 CLAIMS = _load_template("claims", 1_200)
 EXTRACTION = _load_template("extraction", 250)
 """Its limit of the reply is that of one text."""
@@ -77,25 +76,6 @@ def answer_prompt(
         today=describe_now(today),
         as_of="" if as_of is None else f" Answer as things stood on {iso_minute(as_of)}.",
         question=quoting.escape(question),
-        context=context,
-    )
-
-
-def chat_prompt(
-    message: str,
-    turns: Sequence[tuple[str, str]],
-    memories: Iterable[Node],
-    *,
-    today: datetime,
-    validity: Mapping[NodeId, Validity] | None = None,
-    context: str = "",
-) -> Prompt:
-    """Ask to reply to a message, given the turns before it, as pairs of speaker and text, and memories."""
-    return CHAT.fill(
-        memories=quoting.render_memories(memories, validity or {}),
-        turns=quoting.render_turns(turns),
-        today=describe_now(today),
-        question=quoting.escape(message),
         context=context,
     )
 

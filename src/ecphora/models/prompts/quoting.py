@@ -114,13 +114,6 @@ def render_texts(texts: Sequence[str]) -> str:
     return "\n".join(f'<text number="{number}">\n{escape(text)}\n</text>' for number, text in enumerate(texts, 1))
 
 
-def render_turns(pairs: Sequence[tuple[str, str]]) -> str:
-    """Return the turns of a conversation, each with its speaker."""
-    return "\n".join(
-        f"<turn{_render_attributes({'speaker': _truncate(who)})}>\n{escape(text)}\n</turn>" for who, text in pairs
-    )
-
-
 def render_id(id_: NodeId) -> str:
     """Return an id for a memory's tag: on one line, quoted, with invisible characters escaped.
 

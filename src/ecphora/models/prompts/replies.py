@@ -62,7 +62,7 @@ _EXTRACTION_SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class AnswerReply:
-    """A reply to the prompts ``answer`` and ``talk``: ``ids`` as the model wrote them, not checked."""
+    """A reply to the prompt ``answer``: ``ids`` as the model wrote them, not checked."""
 
     answer: str
     ids: tuple[str, ...]
@@ -87,7 +87,7 @@ class ExtractedClaim:
 
 
 def parse_answer(text: str) -> AnswerReply:
-    """Parse a reply to ``answer`` or ``talk``; if "held" is true, "answer" must not be empty."""
+    """Parse a reply to ``answer``; if "held" is true, "answer" must not be empty."""
     found = parse_json(text, ANSWER.schema)
     answer = quoting.unescape(found["answer"]).strip()
     if found["held"] and not answer:
