@@ -13,7 +13,7 @@ from mcp import Client, MCPError
 from ecphora import Episode, HashingEmbedder, Memory
 from ecphora.model.types import Vectors
 from ecphora.remember import repeats
-from ecphora.remote.mcp import memory_profile
+from ecphora.remote.mcp import memory_features
 from ecphora.remote.mcp import server as mcp_server
 
 SECONDS = 30
@@ -48,7 +48,7 @@ def memory(tmp_path: Path, embedder: GatedEmbedder) -> Iterator[Memory]:
 
 def talk(memory: Memory, conversation: Callable[[Client], Awaitable[Any]]) -> Any:
     async def run() -> Any:
-        async with Client(mcp_server.serve_profile(memory)) as client:
+        async with Client(mcp_server.serve_memory(memory)) as client:
             return await conversation(client)
 
     return asyncio.run(run())
@@ -77,7 +77,7 @@ def text_of(result: Any) -> str:
 def test_long_memory_is_read_in_bounded_parts_that_name_the_next_one(
     word: str, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory_profile, "MAX_RESOURCE_BYTES", 2_000)
+    monkeypatch.setattr(memory_features, "MAX_RESOURCE_BYTES", 2_000)
     whole = "".join(f"{number} {word}" for number in range(500))
     memory.remember(Episode(whole, id="long?from=1"))
 

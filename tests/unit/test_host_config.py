@@ -255,14 +255,14 @@ def test_command_knows_every_host() -> None:
 
 
 def test_install_writes_absolute_paths_and_the_options_given(home: Path) -> None:
-    result = run("--db", "a.db", "--scope", "ana", "--profile", "reference", "--install", "cursor")
+    result = run("--db", "a.db", "--scope", "ana", "--embedder", "hashing", "--install", "cursor")
     assert result.output.startswith(f"added to {home / '.cursor' / 'mcp.json'}; restart Cursor")
     args = read(CURSOR, home / ".cursor" / "mcp.json")["mcpServers"]["ecphora"]["args"]
-    assert args[-7:] == ["mcp", "--db", str(home / "a.db"), "--scope", "ana", "--profile", "reference"]
+    assert args[-7:] == ["mcp", "--db", str(home / "a.db"), "--scope", "ana", "--embedder", "hashing"]
     assert not (home / "a.db").exists()
     assert (
         "has the entry already"
-        in run("--db", "a.db", "--scope", "ana", "--profile", "reference", "--install", "cursor").output
+        in run("--db", "a.db", "--scope", "ana", "--embedder", "hashing", "--install", "cursor").output
     )
     assert "the file as it was: " in run("--db", "b.db", "--install", "cursor").output
     done = json.loads(run("--db", "b.db", "--install", "cursor", "--json").output)
@@ -280,31 +280,9 @@ def test_print_changes_nothing(home: Path) -> None:
     [
         ["--print"],
         ["--install", "emacs"],
-        ["--export", "x"],
-        ["--profile", "reference", "--export", "x", "--install", "cursor"],
+        ["--http", "--install", "cursor"],
     ],
 )
 def test_wrong_options_are_usage_errors(arguments: list[str], home: Path) -> None:
     assert run(*arguments).exit_code == 2
     assert files(home) == set()
-
-
-@pytest.mark.medium
-def test_import_and_export_of_a_reference_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
-    lines = '{"type":"entity","name":"Ana","entityType":"person","observations":["likes rain"]}'
-    (home / "memory.jsonl").write_text(lines, encoding="utf-8")
-    options = ("--db", "a.db", "--profile", "reference")
-    expected = "imported 1 observations and 0 relations that were not there yet\n"
-    assert run(*options, "--import", "memory.jsonl").output == expected
-    assert json.loads(run(*options, "--import", "memory.jsonl", "--json").output) == {
-        "observations": 0,
-        "relations": 0,
-        "skipped_lines": 0,
-        "notices": [],
-    }
-    assert run(*options, "--export", "-").output == lines
-    assert run(*options, "--export", "out.jsonl").exit_code == 0
-    assert (home / "out.jsonl").read_text(encoding="utf-8") == lines
-    result = run(*options, "--export", "out.jsonl")
-    assert (result.exit_code, "exists already" in result.output) == (1, True)

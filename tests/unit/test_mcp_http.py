@@ -26,9 +26,6 @@ from ecphora.memory import Memory
 from ecphora.model.types import Episode
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.remote.mcp.http import make_mcp_app
-from ecphora.remote.mcp.knowledge_graph import Entity, KnowledgeGraph
-from ecphora.remote.mcp.reference_profile import TOOLS as GRAPH_TOOLS
-from ecphora.remote.mcp.server import ProfileName
 from ecphora.remote.server.access_control import AccessPolicy
 from ecphora.remote.server.app import ServerOptions
 from ecphora.remote.server.tokens import Tokens
@@ -78,16 +75,12 @@ class Running:
 
 
 @contextmanager
-def run(
-    folder: Path, profile: ProfileName = "ecphora", origins: tuple[str, ...] = (), **options: Any
-) -> Iterator[Running]:
+def run(folder: Path, origins: tuple[str, ...] = (), **options: Any) -> Iterator[Running]:
     """Serve a file with two scopes on a free port, in a thread."""
     db = folder / "m.db"
     for scope, text in zip(SCOPES, ("Ana lives in Porto.", f"Bo lives in {MARKER}."), strict=True):
         with Memory(db, scope=scope, embedder=HashingEmbedder(64)) as memory:
             memory.remember(Episode(text, id=f"home-{scope}", speaker=scope))
-            if profile == "reference":
-                KnowledgeGraph(memory).create_entities([Entity(scope, "person", (text,))])
     tokens = Tokens(db)
     made = {scope: tokens.create(scope, scopes=[scope]) for scope in SCOPES}
     made["reader"] = tokens.create("reader", scopes=["ana"], rights=["read"])
@@ -96,7 +89,7 @@ def run(
     made["every"] = tokens.create("every", scopes="*")
     log: SimpleQueue[str] = SimpleQueue()
     made_options = ServerOptions(AccessPolicy(tokens, origins), write_log=log.put, **options)
-    app = make_mcp_app(Settings(db=db, scope="ana", embedder="hashing:64"), made_options, profile)
+    app = make_mcp_app(Settings(db=db, scope="ana", embedder="hashing:64"), made_options)
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -240,7 +233,7 @@ def test_log_names_token_and_scope_and_no_text(server: Running) -> None:
     assert server.tokens["ana"] not in line
 
 
-def test_server_with_several_clients_takes_no_subscriptions(server: Running) -> None:
+def test_server_takes_no_subscriptions(server: Running) -> None:
     answer = server.ask("resources/subscribe", {"uri": "ecphora://memory/home-bo"}, "ana")
     assert "error" in answer
 
@@ -248,7 +241,7 @@ def test_server_with_several_clients_takes_no_subscriptions(server: Running) -> 
 # ---- no request reads or changes another scope
 
 TEXTS = st.sampled_from(
-    ["home-bo", "home-ana", "bo", "ana", "ecphora://memory/home-bo", "memory://knowledge-graph", MARKER[:4], "Where?",
+    ["home-bo", "home-ana", "bo", "ana", "ecphora://memory/home-bo", MARKER[:4], "Where?",
      "2026-01-01", "supersede", "replace", "newest", "../bo", "bo#1", "home-bo#1"]
 )  # fmt: skip
 BY_TYPE: dict[str, st.SearchStrategy[object]] = {
@@ -257,33 +250,14 @@ BY_TYPE: dict[str, st.SearchStrategy[object]] = {
     "boolean": st.booleans(),
     "integer": st.integers(1, 50),
 }
-ENTITY = st.fixed_dictionaries({"name": TEXTS, "entityType": TEXTS, "observations": st.lists(TEXTS, max_size=2)})
-RELATION = st.fixed_dictionaries({"from": TEXTS, "to": TEXTS, "relationType": TEXTS})
-PAIR = st.fixed_dictionaries({"entityName": TEXTS, "contents": st.lists(TEXTS, max_size=2)})
-DELETION = st.fixed_dictionaries({"entityName": TEXTS, "observations": st.lists(TEXTS, max_size=2)})
-BY_NAME: dict[str, st.SearchStrategy[object]] = {
-    "entities": st.lists(ENTITY, max_size=2),
-    "relations": st.lists(RELATION, max_size=2),
-    "observations": st.lists(PAIR, max_size=2),
-    "deletions": st.lists(DELETION, max_size=2),
-    "entityNames": st.lists(TEXTS, max_size=2),
-    "names": st.lists(TEXTS, max_size=2),
-    "query": TEXTS,
+CALLS: dict[str, st.SearchStrategy[dict[str, object]]] = {
+    tool.name: st.fixed_dictionaries(
+        {one.name: BY_TYPE[one.type] for one in tool.parameters if one.is_required},
+        optional={one.name: BY_TYPE[one.type] for one in tool.parameters if not one.is_required},
+    )
+    for tool in TOOLS
 }
-CALLS: dict[str, dict[str, st.SearchStrategy[dict[str, object]]]] = {
-    "ecphora": {
-        tool.name: st.fixed_dictionaries(
-            {one.name: BY_TYPE[one.type] for one in tool.parameters if one.is_required},
-            optional={one.name: BY_TYPE[one.type] for one in tool.parameters if not one.is_required},
-        )
-        for tool in TOOLS
-    },
-    "reference": {
-        tool.name: st.fixed_dictionaries({name: BY_NAME[name] for name in tool.arguments["properties"]})
-        for tool in GRAPH_TOOLS
-    },
-}
-URIS = st.sampled_from(["ecphora://memory/home-bo", "memory://knowledge-graph"]) | TEXTS
+URIS = st.just("ecphora://memory/home-bo") | TEXTS
 
 
 def revision(db: Path, scope: str) -> int:
@@ -292,28 +266,24 @@ def revision(db: Path, scope: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Running]]:
-    with (
-        run(tmp_path_factory.mktemp("tools")) as tools,
-        run(tmp_path_factory.mktemp("graph"), "reference") as graph,
-    ):
-        yield {"ecphora": tools, "reference": graph}
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with run(tmp_path_factory.mktemp("shared")) as running:
+        yield running
 
 
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(data=st.data())
-def test_calls_never_read_or_change_another_scope(servers: dict[str, Running], data: st.DataObject) -> None:
-    profile = data.draw(st.sampled_from(["ecphora", "reference"]))
-    server, token = servers[profile], data.draw(st.sampled_from(["ana", "reader", "writer"]))
+def test_calls_never_read_or_change_another_scope(shared_server: Running, data: st.DataObject) -> None:
+    server, token = shared_server, data.draw(st.sampled_from(["ana", "reader", "writer"]))
     query = data.draw(st.sampled_from(["", "?scope=bo", "?scope=bo", "?scope=ana&scope=bo", "?SCOPE=bo"]))
     before = revision(server.db, "bo")
     for _ in range(4):
         method = data.draw(st.sampled_from(["tools/call", "tools/call", "resources/list", "resources/read"]))
         params: dict[str, Any] = {}
         if method == "tools/call":
-            name = data.draw(st.sampled_from(list(CALLS[profile])))
-            params = {"name": name, "arguments": data.draw(CALLS[profile][name])}
+            name = data.draw(st.sampled_from(list(CALLS)))
+            params = {"name": name, "arguments": data.draw(CALLS[name])}
         elif method == "resources/read":
             params = {"uri": data.draw(URIS)}
         assert MARKER not in server.post(method, params, token, query=query).text

@@ -128,7 +128,7 @@ def test_import_of_a_missing_or_foreign_file_writes_nothing() -> None:
     Path("foreign.bin").write_bytes(b"\xff\xfe\x00")
     assert "is not UTF-8; is it a list of texts?" in ecphora("import", "foreign.bin", "--format", "tiny", code=1).stderr
     unknown = ecphora("import", "foreign.bin", "--format", "nobody", code=1).stderr
-    assert "no importer is called 'nobody'; give ecphora, or the name of a plug-in" in unknown
+    assert "no importer is called 'nobody'; give ecphora or mcp, or the name of a plug-in" in unknown
     assert not Path("ecphora.db").exists()
 
 
@@ -208,7 +208,7 @@ def test_reserved_names_are_those_that_are_built_in() -> None:
     }
     assert plugins.BUILT_IN_NAMES["embedders"] == LOCAL_EMBEDDERS | from_setting.REMOTE_EMBEDDERS
     assert set(PACKAGED_EMBEDDERS) <= plugins.BUILT_IN_NAMES["embedders"]
-    assert plugins.BUILT_IN_NAMES["importers"] == {importers.NATIVE_FORMAT}
+    assert plugins.BUILT_IN_NAMES["importers"] == {importers.NATIVE_FORMAT, importers.MCP_FORMAT}
 
 
 def test_plugin_cannot_take_the_place_of_what_is_built_in(site: Path, install_package: Install) -> None:

@@ -11,7 +11,6 @@ import pytest
 from ecphora.memory import Memory
 from ecphora.model.types import Episode
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.remote.mcp.reference_profile import ReferenceProfile
 from ecphora.testing import FakeClock
 from ecphora.tools.memory_tools import TOOLS
 from ecphora.tools.tool_definitions import FunctionTool, read_json_texts
@@ -77,17 +76,4 @@ def test_text_that_is_no_whole_number_stays_refused_where_one_is_asked_for(limit
 def test_text_is_kept_where_a_schema_allows_a_string_too() -> None:
     either = {"type": ["string", "array"], "items": {"type": "string"}}
     assert read_json_texts('["a"]', either) == '["a"]'
-    assert read_json_texts('["1"]', {"type": "array", "items": {"type": "integer"}}) == [1]
     assert read_json_texts("2.5", {"type": "number"}) == 2.5
-
-
-def test_graph_tools_take_json_texts_at_every_depth(memory: Memory) -> None:
-    graph = ReferenceProfile(memory)
-    entity = {"name": "[1]", "entityType": "person", "observations": '["likes rain", "{}"]'}
-    created = graph.call_tool("create_entities", {"entities": json.dumps([json.dumps(entity)])})
-    expected = {**entity, "observations": ["likes rain", "{}"]}
-    assert created.structured_content == {"entities": [expected]}
-    assert graph.call_tool("open_nodes", {"names": '["[1]"]'}).structured_content == {
-        "entities": [expected],
-        "relations": [],
-    }

@@ -1,17 +1,16 @@
-"""The command ``mcp``: a memory as an MCP server, its entry in the configuration of a host, and files to import."""
+"""The command ``mcp``: a memory as an MCP server, and its entry in the configuration of a host."""
 
 import json
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InvalidInput, StoreReadOnly
-from .context import CommandContext, CommandFunction, HomePath, common_options
+from ..errors import InvalidInput
+from .context import CommandContext, CommandFunction, common_options
 from .serve import access_options, find_tokens, make_policy
 
 if TYPE_CHECKING:  # needs the extra
@@ -29,13 +28,6 @@ GRACE_SECONDS = 10
 def _options(command: CommandFunction) -> CommandFunction:
     decorators: list[Callable[[CommandFunction], CommandFunction]] = [
         click.option(
-            "--profile",
-            type=click.Choice(["ecphora", "reference"]),
-            default="ecphora",
-            show_default=True,
-            help="The tools: remember, recall, update, forget and find, or those of the protocol's reference server.",
-        ),
-        click.option(
             "--install",
             "host_name",
             metavar="HOST",
@@ -43,20 +35,6 @@ def _options(command: CommandFunction) -> CommandFunction:
             help=f"Add the server to the configuration of a host: {', '.join(HOST_NAMES)}.",
         ),
         click.option("--print", "is_dry_run", is_flag=True, help="With --install: print the entry and change nothing."),
-        click.option(
-            "--import",
-            "import_path",
-            metavar="FILE",
-            type=HomePath(exists=True, dir_okay=False),
-            help="With --profile reference: add the reference server's file to the memory.",
-        ),
-        click.option(
-            "--export",
-            "export_path",
-            metavar="FILE",
-            type=HomePath(dir_okay=False, allow_dash=True),
-            help="With --profile reference: write a new file of the reference server; - is stdout.",
-        ),
     ]
     command = access_options(DEFAULT_PORT)(command)
     command = click.option("--http", "is_http", is_flag=True, help="Listen on a port, for clients with a token.")(
@@ -73,11 +51,8 @@ def _options(command: CommandFunction) -> CommandFunction:
 def mcp(
     context: CommandContext,
     *,
-    profile: Any,
     host_name: str | None,
     is_dry_run: bool,
-    import_path: str | None,
-    export_path: str | None,
     is_http: bool,
     host: str,
     port: int,
@@ -93,31 +68,23 @@ def mcp(
 
     \b
     ecphora mcp --db ~/memory.db --install claude-code
-    ecphora mcp --profile reference --import memory.jsonl
     """
-    if [host_name, import_path, export_path, is_http or None].count(None) < 3:
-        raise click.UsageError("--install, --import, --export and --http exclude each other")
+    if host_name is not None and is_http:
+        raise click.UsageError("--install and --http exclude each other")
     if is_dry_run and host_name is None:
         raise click.UsageError("--print goes with --install")
-    if profile != "reference" and (import_path or export_path):
-        raise click.UsageError("--import and --export go with --profile reference")
     if host_name is not None:
-        _install(context, host_name, profile, is_dry_run=is_dry_run)
-    elif import_path is not None:
-        _import_graph(context, Path(import_path))
-    elif export_path is not None:
-        _export_graph(context, export_path)
+        _install(context, host_name, is_dry_run=is_dry_run)
     elif is_http:
         tokens = find_tokens(context.file, host, no_auth=no_auth)
         policy = partial(make_policy, tokens, host, origins, hosts)
-        _serve_http(context, profile, host=host, port=port, receive_seconds=receive_timeout, find_policy=policy)
+        _serve_http(context, host=host, port=port, receive_seconds=receive_timeout, find_policy=policy)
     else:
-        _serve(context, profile)
+        _serve(context)
 
 
 def _serve_http(
     context: CommandContext,
-    profile: Any,
     *,
     host: str,
     port: int,
@@ -137,7 +104,7 @@ def _serve_http(
             print(line, file=sys.stderr, flush=True)  # noqa: T201
 
     listening.run_server(
-        mcp_http.make_mcp_app(context.settings, options, profile),
+        mcp_http.make_mcp_app(context.settings, options),
         host=host,
         port=port,
         head_seconds=receive_seconds,
@@ -146,10 +113,10 @@ def _serve_http(
     )
 
 
-def _serve(context: CommandContext, profile: Any) -> None:
+def _serve(context: CommandContext) -> None:
     mcp_server = _import_server("mcp.server", STDIO_EXTRAS)
     with context.open_memory(create=True, needs_embedder=True) as memory:
-        mcp_server.serve_stdio(memory, profile)
+        mcp_server.serve_stdio(memory)
 
 
 def _import_server(module: str, extras: str) -> Any:
@@ -164,12 +131,11 @@ def _import_server(module: str, extras: str) -> Any:
         raise InvalidInput(f"the MCP server needs the package {package}; install it with: {command}") from error
 
 
-def _install(context: CommandContext, host_name: str, profile: str, *, is_dry_run: bool) -> None:
+def _install(context: CommandContext, host_name: str, *, is_dry_run: bool) -> None:
     from ..remote.mcp import host_config  # noqa: PLC0415
 
     given = click.get_current_context().params
     options = {"scope": given["scope"], "embedder": given["embedder"]}
-    options |= {"profile": profile} if profile != "ecphora" else {}
     args = ["--db", str(context.file.absolute())]
     args += [part for name, value in options.items() if value is not None for part in (f"--{name}", value)]
     host, server = host_config.find_host(host_name), host_config.server_command(args)
@@ -186,40 +152,3 @@ def _install(context: CommandContext, host_name: str, profile: str, *, is_dry_ru
         context.print_line(f"added to {done.path}; restart {host.title}")
         if backup is not None:
             context.print_line(f"the file as it was: {backup}")
-
-
-def _import_graph(context: CommandContext, path: Path) -> None:
-    from ..remote.mcp.graph_lines import import_lines  # noqa: PLC0415
-    from ..remote.mcp.knowledge_graph import KnowledgeGraph  # noqa: PLC0415
-
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} is not UTF-8 at byte {error.start}; convert it first") from error
-    with context.open_memory(create=True, needs_embedder=True) as memory:
-        added = import_lines(KnowledgeGraph(memory), lines)
-    if context.as_json:
-        context.write_json(added.to_dict())
-    else:
-        context.print_line(
-            f"imported {added.observations:,} observations and {added.relations:,} relations that were not there yet"
-        )
-        context.note_all(added.notices)
-
-
-def _export_graph(context: CommandContext, path: str) -> None:
-    from ..remote.mcp.graph_lines import write_lines  # noqa: PLC0415
-    from ..remote.mcp.knowledge_graph import KnowledgeGraph  # noqa: PLC0415
-
-    with context.open_memory() as memory:
-        text = "\n".join(write_lines(KnowledgeGraph(memory).read()))
-    if path == "-":
-        sys.stdout.write(text)
-        return
-    try:
-        with Path(path).open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise InvalidInput(f"{path} exists already; name a new file") from error
-    except OSError as error:
-        raise StoreReadOnly(f"{path} cannot be written ({error})") from error

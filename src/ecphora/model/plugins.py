@@ -48,7 +48,7 @@ BUILT_IN_NAMES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "embedders": frozenset({"e5", "minilm", "hashing", "openai", "sentence-transformers"}),
         "extractors": frozenset({"rules", "llm"}),
-        "importers": frozenset({"ecphora"}),
+        "importers": frozenset({"ecphora", "mcp"}),
         "stores": frozenset({"sqlite", "file"}),
         "strategies": frozenset(
             {

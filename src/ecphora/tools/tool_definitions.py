@@ -155,8 +155,6 @@ def read_json_texts(value: Any, schema: JsonSchema) -> Any:
     if isinstance(value, Mapping):
         known = schema.get("properties", {})
         return {key: read_json_texts(item, known[key]) if key in known else item for key, item in value.items()}
-    if isinstance(value, list) and "items" in schema:
-        return [read_json_texts(item, schema["items"]) for item in value]
     return value
 
 

@@ -1,4 +1,7 @@
-"""Reads files of other formats, by the importers of plug-ins. Ecphora's own exports are read by :mod:`.jsonl`."""
+"""Reads files of other formats, by the importers of plug-ins.
+
+Ecphora's own exports are read by :mod:`.jsonl`, those of MCP's reference memory server by :mod:`.graph_lines`.
+"""
 
 from pathlib import Path
 
@@ -10,6 +13,8 @@ from ...model.types import Episode
 
 NATIVE_FORMAT = "ecphora"
 """The format of Ecphora's own exports."""
+MCP_FORMAT = "mcp"
+"""The format of MCP's reference memory server."""
 
 
 def read_episodes(format_name: str, path: str | Path, *, progress: Progress | None = None) -> list[Episode]:
@@ -19,7 +24,7 @@ def read_episodes(format_name: str, path: str | Path, *, progress: Progress | No
     anything is returned. Raises ``UnknownName`` if no plug-in has the name, ``InvalidInput`` if the file does not exist
     or does not have the format, and ``PluginError`` if the plug-in fails.
     """
-    plugin = plugins.find_by_setting("importers", format_name, NATIVE_FORMAT)
+    plugin = plugins.find_by_setting("importers", format_name, f"{NATIVE_FORMAT} or {MCP_FORMAT}")
     importer = plugins.load("importers", format_name)
     if not Path(path).exists():
         raise InvalidInput(f"there is no file {show(str(path))}")

@@ -1,4 +1,4 @@
-"""The MCP server over streamable HTTP: the profiles of one memory file, for clients that have a token.
+"""The MCP server over streamable HTTP: the scopes of one memory file, for clients that have a token.
 
 Requests are independent of each other, without sessions: each brings its token, and is answered from the one scope that
 it names and the token is for.
@@ -27,7 +27,8 @@ from ..server.gate import Gate
 from ..server.metrics import Metrics
 from ..server.open_scopes import OpenScopes, closing_idle
 from ..server.tokens import Grant, Right
-from .server import Profile, ProfileName, RequestContext, build_server, open_profile
+from .memory_features import MemoryFeatures
+from .server import RequestContext, build_server
 
 PATH = "/mcp"
 """The path that clients connect to."""
@@ -39,16 +40,15 @@ NO_RIGHTS = "the token is not for this scope"
 
 
 @dataclass(frozen=True, slots=True)
-class _ScopeProfiles:
-    """The profiles of the scopes that requests name, as far as their tokens allow."""
+class _ScopeFeatures:
+    """The features of the scopes that requests name, as far as their tokens allow."""
 
     scopes: OpenScopes
-    profile: ProfileName
     default_scope: str
 
     @contextmanager
-    def lease(self, context: RequestContext) -> Iterator[Profile]:
-        """The profile that a request may use; raises ``MCPError`` if its token is not for the scope."""
+    def lease(self, context: RequestContext) -> Iterator[MemoryFeatures]:
+        """The features that a request may use; raises ``MCPError`` if its token is not for the scope."""
         request = _request_of(context)
         grant: Grant = request.state.grant
         scope = self._scope_of(request, grant)
@@ -58,7 +58,7 @@ class _ScopeProfiles:
         request.state.memory_scope = scope
         with self.scopes.lease(scope) as memory:
             try:
-                yield open_profile(view_in_zone(memory, request.state.zone), self.profile, rights=rights)
+                yield MemoryFeatures(view_in_zone(memory, request.state.zone), rights=rights)
             except StoreReplaced:
                 self.scopes.discard(scope, memory)
                 raise
@@ -81,15 +81,15 @@ def _request_of(context: RequestContext) -> Request:
     return request
 
 
-def make_mcp_app(settings: Settings, options: ServerOptions, profile: ProfileName = "ecphora") -> Starlette:
+def make_mcp_app(settings: Settings, options: ServerOptions) -> Starlette:
     """The app that serves the memory file of the settings, which it creates if there is none, at ``/mcp``.
 
     ``/health`` is that of :func:`make_app`. The app closes the file when its lifespan ends. Raises what
     :func:`open_scopes` raises.
     """
     scopes = open_scopes(settings, options)
-    lease = _ScopeProfiles(scopes, profile, settings.scope).lease
-    server = build_server(lease, profile, find_token_name=lambda context: _request_of(context).state.grant.name)
+    lease = _ScopeFeatures(scopes, settings.scope).lease
+    server = build_server(lease, find_token_name=lambda context: _request_of(context).state.grant.name)
     inner = server.streamable_http_app(
         streamable_http_path=PATH,
         stateless_http=True,

@@ -1,27 +1,25 @@
-"""The MCP server: a profile of one memory, served over stdio or to a client in the same process.
+"""The MCP server: the features of one memory, served over stdio or to a client in the same process.
 
 Each call runs in a thread, so that a long one does not hold up others. Nothing else is written to stdout: the transport
 of the SDK lends the process another stdout meanwhile.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from mcp.shared.exceptions import MCPError
 
 from ... import __version__
 from ...errors import EcphoraError, InvalidInput, StoreReplaced
 from ...memory import Memory
 from ..server.thread_shares import ThreadShares
-from ..server.tokens import ALL_RIGHTS, Right
-from .memory_profile import INSTRUCTIONS, MemoryProfile
+from .memory_features import INSTRUCTIONS, MemoryFeatures
 
 _log = logging.getLogger("ecphora")
 
@@ -36,43 +34,20 @@ CRASH = "Error: the call failed unexpectedly; the log of the server says why"
 T = TypeVar("T")
 
 
-class Profile(Protocol):
-    """What a server offers of one memory. Its methods may take long, so they run in threads."""
-
-    def tools(self) -> list[types.Tool]: ...
-    def call_tool(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult: ...
-    def resources(self) -> list[types.Resource]: ...
-    def resource_templates(self) -> list[types.ResourceTemplate]: ...
-    def read_resource(self, uri: str) -> tuple[str, str] | None: ...
-    def updated_resources(self, name: str) -> tuple[str, ...]: ...
-
-
-ProfileName = Literal["ecphora", "reference"]
 RequestContext = ServerRequestContext[Any, Any]
-LeaseProfile = Callable[[RequestContext], AbstractContextManager[Profile]]
-"""Gives the profile that a request may use, for as long as it is used. Runs in a thread."""
+LeaseFeatures = Callable[[RequestContext], AbstractContextManager[MemoryFeatures]]
+"""Gives the features that a request may use, for as long as they are used. Runs in a thread."""
 
 
-def open_profile(
-    memory: Memory, profile: ProfileName = "ecphora", *, rights: Collection[Right] = ALL_RIGHTS
-) -> Profile:
-    """A profile of a memory, as far as ``rights`` allow."""
-    if profile == "reference":
-        from .reference_profile import ReferenceProfile  # noqa: PLC0415  # only hosts that ask for it pay for it
-
-        return ReferenceProfile(memory, rights=rights)
-    return MemoryProfile(memory, rights=rights)
-
-
-def serve_profile(memory: Memory, profile: ProfileName = "ecphora") -> Server[Any]:
+def serve_memory(memory: Memory) -> Server[Any]:
     """A server of one memory for one client, over stdio or in the same process."""
-    served = open_profile(memory, profile)
-    return build_server(lambda _context: nullcontext(served), profile)
+    features = MemoryFeatures(memory)
+    return build_server(lambda _context: nullcontext(features))
 
 
-def serve_stdio(memory: Memory, profile: ProfileName = "ecphora") -> None:
+def serve_stdio(memory: Memory) -> None:
     """Serve a memory over stdin and stdout until stdin ends."""
-    server = serve_profile(memory, profile)
+    server = serve_memory(memory)
 
     async def serve() -> None:
         async with stdio_server() as (read_stream, write_stream):
@@ -82,31 +57,24 @@ def serve_stdio(memory: Memory, profile: ProfileName = "ecphora") -> None:
 
 
 def build_server(
-    lease_profile: LeaseProfile,
-    profile: ProfileName,
-    *,
-    find_token_name: Callable[[RequestContext], str] | None = None,
+    lease_features: LeaseFeatures, *, find_token_name: Callable[[RequestContext], str] | None = None
 ) -> Server[Any]:
-    """A server that answers each request from the profile that ``lease_profile`` gives for it.
+    """A server that answers each request from the features that ``lease_features`` gives for it.
 
     ``find_token_name`` gives the name of the token of a request, which has half of the threads at most; None for a
-    server with one client. Only that takes subscriptions: with several clients, one would learn when another writes.
+    server with one client.
     """
-    has_one_client = find_token_name is None
-    requests = _Requests(lease_profile, find_token_name)
+    requests = _Requests(lease_features, find_token_name)
     return Server(
         SERVER_NAME,
         version=__version__,
         title="Ecphora",
-        instructions=INSTRUCTIONS if profile == "ecphora" else None,
+        instructions=INSTRUCTIONS,
         on_list_tools=requests.list_tools,
         on_call_tool=requests.call_tool,
         on_list_resources=requests.list_resources,
         on_list_resource_templates=requests.list_resource_templates,
         on_read_resource=requests.read_resource,
-        on_subscribe_resource=requests.subscribe if has_one_client else None,
-        on_unsubscribe_resource=requests.unsubscribe if has_one_client else None,
-        on_subscriptions_listen=ListenHandler(requests.events) if has_one_client else None,
     )
 
 
@@ -114,20 +82,18 @@ class _Requests:
     """The handlers of a server's requests."""
 
     def __init__(
-        self, lease_profile: LeaseProfile, find_token_name: Callable[[RequestContext], str] | None = None
+        self, lease_features: LeaseFeatures, find_token_name: Callable[[RequestContext], str] | None = None
     ) -> None:
-        self._lease_profile = lease_profile
+        self._lease_features = lease_features
         self._find_token_name = find_token_name
         self._threads = ThreadShares(MAX_THREADS)
-        self._subscriptions: set[str] = set()
-        self.events = InMemorySubscriptionBus()
 
-    async def _run(self, context: RequestContext, call: Callable[[Profile], T]) -> T:
-        """Run a call with the profile of a request in a thread."""
+    async def _run(self, context: RequestContext, call: Callable[[MemoryFeatures], T]) -> T:
+        """Run a call with the features of a request in a thread."""
 
         def run() -> T:
-            with self._lease_profile(context) as profile:
-                return call(profile)
+            with self._lease_features(context) as features:
+                return call(features)
 
         token_name = None if self._find_token_name is None else self._find_token_name(context)
         try:
@@ -136,7 +102,7 @@ class _Requests:
             code = types.INVALID_PARAMS if isinstance(error, InvalidInput) else types.INTERNAL_ERROR
             raise MCPError(code, str(error)) from error
 
-    async def _run_reporting(self, context: RequestContext, call: Callable[[Profile], T]) -> T:
+    async def _run_reporting(self, context: RequestContext, call: Callable[[MemoryFeatures], T]) -> T:
         """Run a call like :meth:`_run`; meanwhile, tell the client that it goes on, if it asked for progress."""
         failure: Exception | None = None
         async with anyio.create_task_group() as reporting:
@@ -153,63 +119,45 @@ class _Requests:
     async def list_tools(
         self, context: RequestContext, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=await self._run(context, lambda profile: profile.tools()))
+        return types.ListToolsResult(tools=await self._run(context, lambda features: features.tools()))
 
     async def call_tool(self, context: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
-        def call(profile: Profile) -> tuple[types.CallToolResult, tuple[str, ...]]:
-            if params.name not in [tool.name for tool in profile.tools()]:
+        def call(features: MemoryFeatures) -> types.CallToolResult:
+            if params.name not in [tool.name for tool in features.tools()]:
                 raise InvalidInput(f"there is no tool {params.name!r}")
             try:
-                result = profile.call_tool(params.name, params.arguments or {})
+                return features.call_tool(params.name, params.arguments or {})
             except StoreReplaced:  # the memory must be opened again
                 raise
             except EcphoraError as error:  # such as a full disk: the model and its user should know
-                return _failure(f"Error: {error}"), ()
+                return _failure(f"Error: {error}")
             except Exception:  # noqa: BLE001  # a crash of one call must not end the server
                 _log.exception("the tool %s failed", params.name)
-                return _failure(CRASH), ()
-            return result, () if result.is_error else profile.updated_resources(params.name)
+                return _failure(CRASH)
 
-        result, updated = await self._run_reporting(context, call)
-        for uri in updated:
-            await self._publish(context, uri)
-        return result
+        return await self._run_reporting(context, call)
 
     async def list_resources(
         self, context: RequestContext, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=await self._run(context, lambda profile: profile.resources()))
+        return types.ListResourcesResult(resources=await self._run(context, lambda features: features.resources()))
 
     async def list_resource_templates(
         self, context: RequestContext, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        templates = await self._run(context, lambda profile: profile.resource_templates())
+        templates = await self._run(context, lambda features: features.resource_templates())
         return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read_resource(
         self, context: RequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        found = await self._run(context, lambda profile: profile.read_resource(uri))
+        found = await self._run(context, lambda features: features.read_resource(uri))
         if found is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such resource", {"uri": uri})
         text, mime_type = found
         contents = types.TextResourceContents(uri=uri, text=text, mime_type=mime_type)
         return types.ReadResourceResult(contents=[contents])
-
-    async def subscribe(self, _context: RequestContext, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        self._subscriptions.add(str(params.uri))
-        return types.EmptyResult()
-
-    async def unsubscribe(self, _context: RequestContext, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        self._subscriptions.discard(str(params.uri))
-        return types.EmptyResult()
-
-    async def _publish(self, context: RequestContext, uri: str) -> None:
-        """Tell the client that a resource has changed, if it subscribed to it."""
-        await self.events.publish(ResourceUpdated(uri))
-        if uri in self._subscriptions:
-            await context.session.send_resource_updated(uri)
 
 
 async def _report_progress(context: RequestContext) -> None:

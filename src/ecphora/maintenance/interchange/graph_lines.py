@@ -1,4 +1,4 @@
-"""The JSON Lines file of the reference server: reads it into a knowledge graph, and writes it."""
+"""The JSON Lines file of MCP's reference memory server: reads a knowledge graph from it, and writes it."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidInput, InvalidRecord
-from ...maintenance.interchange.json_lines import SkippedLine, skipped_notices
 from ...model.reprs import show
+from ...model.types import Episode, RememberResult
+from .json_lines import SkippedLine, skipped_notices
 from .knowledge_graph import (
     ENTITY,
+    OBSERVATION,
     RELATION,
     Entity,
-    GraphView,
     KnowledgeGraph,
     Relation,
+    count_kinds,
     entity_from_json,
     merge_entities,
     relation_from_json,
@@ -25,24 +27,33 @@ from .knowledge_graph import (
 class GraphLines:
     """What a file of the reference server holds; the lines that are neither an entity nor a relation are skipped."""
 
-    entities: tuple[Entity, ...]
-    relations: tuple[Relation, ...]
+    graph: KnowledgeGraph
     skipped: tuple[SkippedLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GraphImport:
-    """What an import added: the observations and relations that are new; and the lines that it skipped."""
+    """What an import added, what it left out because it was forgotten here, and the lines that it skipped."""
 
+    entities: int
     observations: int
     relations: int
+    blocked: int = 0
     skipped: tuple[SkippedLine, ...] = ()
+
+    @classmethod
+    def of(cls, result: RememberResult, episodes: Iterable[Episode], skipped: tuple[SkippedLine, ...]) -> "GraphImport":
+        """What was added by remembering the episodes of a graph."""
+        kinds = count_kinds(result.created, episodes)
+        return cls(kinds[ENTITY], kinds[OBSERVATION], kinds[RELATION], len(result.blocked), skipped)
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as JSON values, with notices for the user."""
         return {
+            "entities": self.entities,
             "observations": self.observations,
             "relations": self.relations,
+            "blocked": self.blocked,
             "skipped_lines": len(self.skipped),
             "notices": list(self.notices),
         }
@@ -54,9 +65,10 @@ class GraphImport:
 
 
 def read_lines(lines: Iterable[str]) -> GraphLines:
-    """The entities and relations of the reference server's file; blank lines are left out.
+    """The graph in a file of the reference server; blank lines are left out.
 
-    Raises ``InvalidRecord`` with the number of the first line if no line is an entity or a relation.
+    Entities of one name are merged, and what is there twice is kept once. Raises ``InvalidRecord`` with the number of
+    the first line if no line is an entity or a relation.
     """
     entities, relations, skipped = list[Entity](), list[Relation](), list[SkippedLine]()
     for number, line in enumerate(lines, 1):
@@ -76,24 +88,12 @@ def read_lines(lines: Iterable[str]) -> GraphLines:
             skipped.append(SkippedLine(number, reason))
     if skipped and not entities and not relations:
         raise InvalidRecord(f"line {skipped[0].number} is no line of a knowledge graph: {skipped[0].reason}")
-    return GraphLines(tuple(merge_entities(entities)), tuple(relations), tuple(skipped))
+    graph = KnowledgeGraph(tuple(merge_entities(entities)), tuple(dict.fromkeys(relations)))
+    return GraphLines(graph, tuple(skipped))
 
 
-def write_lines(view: GraphView) -> Iterator[str]:
-    """The lines of the reference server's file, as it writes them."""
-    entries = [{"type": ENTITY, **entity.to_dict()} for entity in view.entities.values()]
-    entries += [{"type": RELATION, **relation.to_dict()} for relation in view.relations]
+def write_lines(graph: KnowledgeGraph) -> Iterator[str]:
+    """The lines of the reference server's file, as it writes them, without line ends."""
+    entries = [{"type": ENTITY, **entity.to_dict()} for entity in graph.entities]
+    entries += [{"type": RELATION, **relation.to_dict()} for relation in graph.relations]
     return (json.dumps(entry, ensure_ascii=False, separators=(",", ":")) for entry in entries)
-
-
-def import_lines(graph: KnowledgeGraph, lines: Iterable[str]) -> GraphImport:
-    """Add a file of the reference server to a graph.
-
-    Every line is read before the first is written; those that cannot be used are skipped and named. An entity that
-    exists gets the observations that it lacks. Raises ``InvalidRecord`` if no line can be used.
-    """
-    found = read_lines(lines)
-    created = graph.create_entities(found.entities)
-    added = graph.add_observations([(entity.name, entity.observations) for entity in found.entities])
-    count = sum(len(entity.observations) for entity in created) + sum(len(contents) for _, contents in added)
-    return GraphImport(count, len(graph.create_relations(found.relations)), found.skipped)

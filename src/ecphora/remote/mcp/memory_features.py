@@ -1,4 +1,4 @@
-"""What the MCP server offers by default: the tools of :mod:`ecphora.tools`, and memories as resources."""
+"""What the MCP server offers of a memory: the tools of :mod:`ecphora.tools`, and memories as resources."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -37,8 +37,8 @@ READING_TOOLS, WRITING_TOOLS = ("recall", "find"), ("remember",)
 """The tools that need only the right to read, and only the right to write; the others need both."""
 
 
-class MemoryProfile:
-    """The five tools, and memories as resources, as far as ``rights`` allow.
+class MemoryFeatures:
+    """The five tools, and memories as resources, as far as ``rights`` allow. The methods may take long.
 
     Without the right to write, recalls leave no trace in the access log.
     """
@@ -103,11 +103,6 @@ class MemoryProfile:
             return None
         first = int(start or 0)
         return (_render_part(node, whole, first), MIME_TYPE) if first < len(node.text) else None
-
-    def updated_resources(self, name: str) -> tuple[str, ...]:
-        """The URIs that clients may subscribe to and that a tool changes."""
-        del name
-        return ()
 
 
 def _render_part(node: Node, uri: str, first: int) -> str:
