@@ -74,7 +74,7 @@ def build_graph(nodes: Iterable[Node]) -> KnowledgeGraph:
     for node in sorted((node for node in nodes if node.valid_to is None), key=lambda node: node.seq):
         values = {key: str(value) for key, value in node.metadata.items()}
         if values[KIND] == ENTITY and {NAME, ENTITY_TYPE} <= values.keys():
-            types.setdefault(values[NAME], values[ENTITY_TYPE])
+            types[values[NAME]] = values[ENTITY_TYPE]
         elif values[KIND] == OBSERVATION and NAME in values:
             observations.setdefault(values[NAME], {})[values.get(CONTENT, node.text)] = None
         elif values[KIND] == RELATION and {FROM, TO, RELATION_TYPE} <= values.keys():
