@@ -47,7 +47,7 @@ def fuzzed(make_server: Any) -> Iterator[Server]:
     All modules are imported before: pytest parses them, which fails in a thread while Hypothesis, in another one,
     changes the limit of recursion.
     """
-    for name in ("ecphora.consolidation", "ecphora.maintenance.interchange", "ecphora.stages", "ecphora.strategies"):
+    for name in ("ecphora.consolidation", "ecphora.maintenance.interchange", "ecphora.retrieval", "ecphora.strategies"):
         for module in pkgutil.walk_packages(import_module(name).__path__, f"{name}."):
             import_module(module.name)
     with make_server() as server:

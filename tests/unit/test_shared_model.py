@@ -122,7 +122,7 @@ def test_embedder_reader_and_update_scorer_share_one_model() -> None:
 
 FORK_SCRIPT = """
 import os, signal, threading, time
-from ecphora.embedders import minilm, shared_model
+from ecphora.models.embedders import minilm, shared_model
 
 model, texts = minilm.MiniLMEmbedder(), ["I moved to Porto.", "The tea is cold."]
 expected = model.embed(texts).tobytes()
