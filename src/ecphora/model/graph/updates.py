@@ -14,6 +14,7 @@ from ..times import offset_minutes
 from ..types import (
     ACCESS_KIND_CODES,
     ACCESS_KINDS,
+    ENTITY_LINKS,
     AccessKind,
     Edge,
     Kind,
@@ -211,19 +212,22 @@ def _with_vectors(graph: Graph, added: Mapping[NodeId, Vector], *, use_english: 
 
 
 def _with_edges(graph: Graph, edges: Sequence[Edge]) -> Graph:
-    """Add the edges between known nodes."""
+    """Add the edges between known nodes, without those that take another node for an entity."""
     index = graph._row_by_id
     resolved = [(index[edge.src], index[edge.dst], edge) for edge in edges if edge.src in index and edge.dst in index]
     if not resolved:
         return graph
     src, dst = np.array([(src, dst) for src, dst, _ in resolved]).T
+    links = np.array([LINK_CODES[edge.link] for _, _, edge in resolved])
+    needs_entity = np.isin(links, [LINK_CODES[link] for link in ENTITY_LINKS])
+    is_sound = ~needs_entity | (graph.nodes["kinds"][dst] == KIND_CODES[Kind.ENTITY])
     provenance = [-1 if edge.provenance is None else index.get(edge.provenance, -1) for _, _, edge in resolved]
     table = graph.edges.append(
-        src=src,
-        dst=dst,
-        links=np.array([LINK_CODES[edge.link] for _, _, edge in resolved]),
-        weights=np.array([edge.weight for _, _, edge in resolved]),
-        provenance=np.array(provenance),
+        src=src[is_sound],
+        dst=dst[is_sound],
+        links=links[is_sound],
+        weights=np.array([edge.weight for _, _, edge in resolved])[is_sound],
+        provenance=np.array(provenance)[is_sound],
     )
     return replace(graph, edges=table)
 
