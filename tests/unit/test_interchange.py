@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidRecord, WrongVector
 from ecphora.maintenance.interchange import jsonl
 from ecphora.memory import Memory
+from ecphora.model.text_format import strip_invisible
 from ecphora.model.types import Edge, Episode, Kind, Link, Tombstone, ValidityEnd, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
@@ -329,7 +330,9 @@ def test_import_rejects_a_vector_of_the_wrong_size(other: SQLiteStore) -> None:
     assert not other.scopes()
 
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).filter(str.strip)
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
+    lambda text: strip_invisible(text).strip()
+)
 names = st.sampled_from([None, "Ana", "Bo", "Ángel\n"])
 times = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 28), timezones=st.just(UTC))  # noqa: DTZ001
 episodes = st.builds(
