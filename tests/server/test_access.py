@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from ecphora.models.http_client import is_loopback
 from ecphora.remote.server.access_control import AccessPolicy
-from ecphora.remote.server.listening import host_name, is_origin
+from ecphora.remote.server.addresses import host_name, is_origin
 
 from .conftest import ALL_RIGHTS, Server, log_lines
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ecphora.remote.server.listening import host_name
+from ecphora.remote.server.addresses import host_name
 
 from .conftest import Server
 

@@ -211,6 +211,14 @@ def test_mcp_server_on_a_port_says_which_extras_it_needs(missing: str, tmp_path:
 
 
 @pytest.mark.slow
-def test_server_needs_no_package_of_the_mcp_server() -> None:
-    code = "import sys; sys.modules.update(mcp=None, mcp_types=None); from ecphora.remote.server import app, listening"
+@pytest.mark.parametrize(
+    ("missing", "modules"),
+    [
+        (("mcp", "mcp_types"), "ecphora.remote.server.app, ecphora.remote.server.listening"),
+        (("opentelemetry.sdk", "requests"), "ecphora.remote.server.app, ecphora.remote.mcp.http"),
+        (("uvicorn", "fastapi"), "ecphora.cli.mcp, ecphora.cli.serve, ecphora.remote.mcp.server"),
+    ],
+)
+def test_modules_need_only_the_packages_of_their_extra(missing: tuple[str, ...], modules: str) -> None:
+    code = f"import sys; sys.modules.update(dict.fromkeys({missing!r})); import {modules}"
     subprocess.run([sys.executable, "-c", code], timeout=TIMEOUT, check=True)

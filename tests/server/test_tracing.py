@@ -10,7 +10,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from ecphora.errors import InvalidInput
-from ecphora.remote.server.metrics import RequestTracer
+from ecphora.remote.server.tracing import RequestTracer
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 

@@ -11,14 +11,14 @@ import click
 
 from ..errors import InvalidInput
 from ..models.http_client import is_loopback
-from ..remote.server.listening import ANY_ORIGIN, LOOPBACK_NAMES, OPAQUE_ORIGIN, is_origin
+from ..remote.server.addresses import ANY_ORIGIN, LOOPBACK_NAMES, OPAQUE_ORIGIN, is_origin
 from ..remote.server.tokens import ALL_SCOPES, Grant, Right, Tokens
 from .context import CommandContext, CommandFunction, common_options, open_context, strategy_options
 from .render import table
 
 if TYPE_CHECKING:
     from ..remote.server.access_control import AccessPolicy
-    from ..remote.server.metrics import RequestTracer
+    from ..remote.server.tracing import RequestTracer
 
 
 # ---- server access
@@ -309,7 +309,7 @@ def serve(
 
 def _make_tracer(url: str) -> "RequestTracer":
     try:
-        from ..remote.server.metrics import RequestTracer  # noqa: PLC0415  # needs the extra
+        from ..remote.server.tracing import RequestTracer  # noqa: PLC0415  # needs the extra
     except ImportError as error:
         raise InvalidInput(
             f'--otlp needs OpenTelemetry ({error.name}); install it: pip install "ecphora[otel]"'

@@ -472,7 +472,7 @@ class Activation(ShortRepr):
     ``scores`` wherever a score is not 0. ``paths`` say along which nodes a feature spread. ``stimulus`` is logged: one
     ``STIMULATED`` access for every row where it is not 0, with that strength; empty logs nothing. ``new_episode`` is
     an episode that the recall itself stores. ``confidence`` in 0..1 is how sure the strategy is that the memory holds
-    the answer. ``eligible`` are the rows that the query may return (``stages.retrieval.filters``); a strategy that has
+    the answer. ``eligible`` are the rows that the query may return (``retrieval.filters``); a strategy that has
     computed them hands them on, with None recall computes them. ``context_scores`` are the strategy's scores of rows
     that are no memories, such as engrams and insights; empty if it has none.
     """

@@ -1,4 +1,4 @@
-"""Parses a time that a caller passes into an aware datetime. Dates in prose are :mod:`.language.dates`.
+"""Times that a caller passes, as aware datetimes, the clock, and the time zone. Prose: ``language.dates``.
 
 A time without an offset is local time of a zone. Every time that is parsed keeps only its offset, a fixed one of whole
 minutes: two times are then equal exactly if they are the same instant, and the text of a time has all of it.

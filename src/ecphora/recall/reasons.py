@@ -1,7 +1,7 @@
 """The reason of a hit in words: what sets it apart from the memories ranked after it.
 
 The contributions to its score are compared with their mean over the next memories. The reason has the one or two
-clauses (:mod:`ecphora.recall.reasons`) whose contributions lead most. A general clause, which names nothing of the
+clauses whose contributions lead most. A general clause, which names nothing of the
 memory, must lead each memory ranked near it clearly, those before it too: else they would have the same reason.
 """
 

@@ -3,8 +3,8 @@
 Contexts: ``full``, as many of the latest memories as fit into the reader's window; ``dense``, the plain retrieval that
 most systems do; and strategies. All but the full one get the same budget of tokens, the heads of memories counted, and
 every context is in the order of time. The reader is asked even if a recall finds no evidence. Spaces, clocks and
-memories are those of :mod:`.run`. What was answered before is not asked again, and a space of which all was answered is
-not even indexed.
+memories are those of ``recall.recall_run``. What was answered before is not asked again, and a space of which all was
+answered is not even indexed.
 """
 
 import json

@@ -43,7 +43,7 @@ _READERS: Mapping[str, Callable[[Place], Identifier | None]] = {
     "numeric": numbers.read_number,
     "token": codes.read_token,
 }
-"""How each shape of :data:`~.identifier_shapes.SCAN` is read."""
+"""How each shape of :data:`~.shapes.SCAN` is read."""
 
 
 def find_identifiers(text: str) -> tuple[Identifier, ...]:

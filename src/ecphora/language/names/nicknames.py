@@ -1,7 +1,7 @@
 """Whether two names may be one person's: short forms, full forms, spelling variants. By normal forms, without texts.
 
-Names are normal forms, as :func:`~.names.normalize_name` returns them. The results are possibilities; the alias rules
-of consolidation decide by the memories.
+Names are normal forms, as :func:`~.normalization.normalize_name` returns them. The results are possibilities; the
+alias rules of consolidation decide by the memories.
 """
 
 from ..word_lists import COMMON_SUFFIXES, COMMON_WORDS, FOREIGN_STARTERS, SENTENCE_STARTERS

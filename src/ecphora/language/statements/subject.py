@@ -120,7 +120,7 @@ PERSON_NOUNS = word_set(
     "crianças pais família uomo donna bambini genitori famiglia stepfather stepmother godmother godfather ex "
     "fiancé twin"
 )
-"""Nouns for persons that are no relation of :mod:`.relation_lexicon`."""
+"""Nouns for persons that are no relation of ``names.relation_lexicon``."""
 KIN_NAMES = word_set(
     "mom mum mama dad papa grandma grandpa granny nana granddad auntie oma opa mamá papá maman mamie papi mamma papà "
     "nonna nonno vovó"
@@ -131,7 +131,7 @@ RELATION_LANGUAGES: Mapping[European, tuple[str, ...]] = {
     European.GERMAN: ("de",),
     **dict.fromkeys((European.SPANISH, European.FRENCH, European.PORTUGUESE), ("es", "fr", "it", "pt")),
 }
-"""The languages of :mod:`.relation_lexicon` whose nouns a text may have."""
+"""The languages of ``names.relation_lexicon`` whose nouns a text may have."""
 FIRST_PERSON_VERBS = word_set(
     "vivo trabajo tengo soy estoy voy he quiero bebo como juego estudio toco nací compré cambié mudé empecé dejé "
     "moro trabalho tenho sou estou vou jogo estudo nasci comprei mudei comecei deixei ho sono lavoro abito studio "

@@ -11,8 +11,8 @@ from starlette.middleware.cors import CORSMiddleware
 from ...errors import InvalidInput
 from ...model.times import check_zone
 from ...model.validation import check_name
+from .addresses import LOOPBACK_NAMES, host_name
 from .failures import RequestError
-from .listening import LOOPBACK_NAMES, host_name
 from .tokens import ALL_SCOPES, Grant, Right, Tokens
 
 HEALTH_PATH = "/health"

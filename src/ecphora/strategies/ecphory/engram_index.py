@@ -1,7 +1,7 @@
 """The index of engrams: the cosine of every engram with a vector, and the memories that mention it. EcphoryRAG, 4.1.
 
 An engram's vector is the unit mean of the memories that mention it and of its descriptions, where an extractor wrote
-some (:mod:`..retrieval.entity_vectors`), so its cosine with anything is the sum of their cosines over the length of the
+some (``retrieval.entity_links``), so its cosine with anything is the sum of their cosines over the length of the
 sum of their vectors. The index keeps those
 lengths and no engram vectors: a search costs the cosines of the memories, of which there are fewer, and one addition
 per mention.

@@ -12,9 +12,9 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
 
     ``title match`` marks rows about a query entity; ``query entity coverage`` is the rarity-weighted fraction of the
     query entities that a row mentions. ``title link`` and ``shared entities`` are links from the best memories, see
-    :func:`.entity_links.follow_entities`, and ``best entity link`` is the better of both. ``entity 1-hop`` and
+    ``follow_entities``, and ``best entity link`` is the better of both. ``entity 1-hop`` and
     ``entity 2-hop`` follow the entities that the query or the best memories mention once and twice, see
-    :func:`.entity_links.direct_mentions`. Links are multiplied by ``query.embedder_coverage``: in a language that the
+    ``direct_mentions``. Links are multiplied by ``query.embedder_coverage``: in a language that the
     embedder does not cover few entities are found, and the memories they start from match by shared terms alone.
     """
     rows, embedder_coverage = pool.rows, np.float32(pool.query.embedder_coverage)
