@@ -168,7 +168,7 @@ def print_rank_changes(name: str, tallies: Tallies) -> None:
         print(f"| {strategy} |", " | ".join(cells), "|")
 
 
-def print_written(name: str, written: Mapping[str, Counter[str]]) -> None:
+def print_counts(name: str, written: Mapping[str, Counter[str]]) -> None:
     """What the runs wrote, up to each round that questions were asked after."""
     total: Counter[str] = Counter()
     for round_, counts in written.items():
@@ -196,7 +196,7 @@ def main() -> None:
             for table in question_tables(list(figures(name, tallies))):
                 Console(width=160).print(table)
             print_rank_changes(name, tallies)
-            print_written(name, written)
+            print_counts(name, written)
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def decimals(value: float) -> str:
     return f"{value:.3f}".replace("0.", ".", 1)
 
 
-def signed(value: float, digits: int) -> str:
+def with_sign(value: float, digits: int) -> str:
     """A difference with its sign, without one if it rounds to 0."""
     text = f"{value:+.{digits}f}".replace("0.", ".", 1).replace("-", "−")
     return text if text.strip("+−.0") else text[1:]
@@ -130,7 +130,8 @@ def cell(values: Numbers, base: Numbers | None) -> str:
         return f"{decimals(values.mean())} ="
     low, high = bootstrap_interval(change)
     bold = "**" if low > 0 or high < 0 else ""
-    return f"{decimals(values.mean())} {bold}{signed(change.mean(), 3)}{bold} ({signed(low, 2)} to {signed(high, 2)})"
+    interval = f"{with_sign(low, 2)} to {with_sign(high, 2)}"
+    return f"{decimals(values.mean())} {bold}{with_sign(change.mean(), 3)}{bold} ({interval})"
 
 
 def print_line(label: str, cells: Iterable[str]) -> None:

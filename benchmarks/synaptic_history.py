@@ -181,7 +181,7 @@ def ask(space: QuerySpace, row: Row) -> Iterator[Answer]:
             yield answer(space, place, row.strategy.activate(query, space.graph), row.limit)
 
 
-def charged(space: QuerySpace, strategy: Strategy) -> float:
+def charge_fraction(space: QuerySpace, strategy: Strategy) -> float:
     """The share of the memories whose potential is above 0 and below the threshold at the turn of a question."""
     if not isinstance(strategy, Synaptic | PublishedSynaptic) or not writes_on_store(strategy):
         return 0.0
@@ -250,7 +250,7 @@ def measure(spaces: Sequence[QuerySpace], rows: Sequence[Row], *, has_erc: bool)
         stored = [store(space, row.strategy) for space in spaces]
         answers = [one for space in stored for one in ask(space, row)]
         first = first or answers
-        charge = float(np.mean([charged(space, row.strategy) for space in stored]))
+        charge = float(np.mean([charge_fraction(space, row.strategy) for space in stored]))
         print(cells(row, answers, References(base, first), charge, has_erc=has_erc), flush=True)
     print()
 

@@ -53,7 +53,7 @@ class History:
     fire (papers.md 1.6). So the published ``v_th`` fits every embedder, and a replay of the logged stimuli fires the
     same memories. A stimulus below it leaves a current, from which a potential grows, and later stimuli add to both.
 
-    Counted are the stimuli that make a neuron at rest fire, and the strongest, as ``acceptance`` says; published, all.
+    The stimuli that count make a neuron at rest fire, or are the strongest, as ``acceptance`` says; published, all do.
     """
 
     neuron: Neuron
@@ -70,7 +70,7 @@ class History:
         scaled = S * (np.e * self.neuron.v_th / threshold * _SLACK) if threshold > 0 else np.zeros(len(S))
         return scaled.astype(np.float32).astype(np.float64)
 
-    def counted(self, S: Floats) -> Rows:
+    def effective_rows(self, S: Floats) -> Rows:
         """The rows whose scaled stimuli count."""
         stimulated = np.flatnonzero(S > 0)
         is_counted = S[stimulated] >= np.e * self.neuron.v_th
@@ -79,17 +79,17 @@ class History:
 
     def fires(self, S: Floats) -> Mask:
         """Which memories fire at scaled stimuli, one entry a row."""
-        rows, fires = self.counted(S), np.zeros(len(S), np.bool_)
+        rows, fires = self.effective_rows(S), np.zeros(len(S), np.bool_)
         neurons, turns = self.state.neurons.select(rows), self.state.turns_since_spike(rows)
         fires[rows] = stimulate(self.neuron, neurons, S[rows], turns).has_fired
         return fires
 
-    def logged(self, S: Floats, has_fired: Mask) -> Floats:
+    def log_strengths(self, S: Floats, has_fired: Mask) -> Floats:
         """The scaled stimuli to log: those that count, and those that made a memory fire."""
-        logged = np.where(has_fired, S, 0)
-        rows = self.counted(S)
-        logged[rows] = S[rows]
-        return logged
+        strengths = np.where(has_fired, S, 0)
+        rows = self.effective_rows(S)
+        strengths[rows] = S[rows]
+        return strengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def fire_cascade(
         is_stronger = cascade.passed_on < passed.S
         cascade.passed_on[is_stronger], cascade.parent[is_stronger] = passed.S[is_stronger], passed.parent[is_stronger]
         generation += 1
-    return cascade if history is None else replace(cascade, logged=history.logged(scaled, cascade.has_fired))
+    return cascade if history is None else replace(cascade, logged=history.log_strengths(scaled, cascade.has_fired))
 
 
 def _passed_by(
