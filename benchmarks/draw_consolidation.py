@@ -1,4 +1,6 @@
-"""Draw the effect of consolidation for docs/consolidation.md: one question on the demo's chat, before and after.
+"""Draw the effect of consolidation for docs/explanation/consolidation.md.
+
+The picture has one question on the demo's chat, before and after.
 
 ``python benchmarks/draw_consolidation.py docs/pictures/consolidation.svg``. The ``supersedes`` fields of the chat are
 left out, so consolidation finds what is drawn. The recalls are without the reader.

@@ -1,4 +1,4 @@
-"""Draw which module of the package imports which, for docs/architecture.md.
+"""Draw which module of the package imports which, for docs/explanation/architecture.md.
 
     python scripts/draw_architecture.py    # writes docs/pictures/architecture.svg
 

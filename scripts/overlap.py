@@ -12,7 +12,7 @@ answer of the sets. A pair is reported if
 - or it shares eight consecutive words, unless three spaces of the sets have them too (a common phrase).
 
 Prints the ids of these pairs, never the text of a set, and exits with 1 if there are any. Takes three minutes for the
-sets of docs/evidence.md.
+sets of lab/evidence.md.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 

@@ -6,7 +6,7 @@ package. WORK keeps the examples of each set, which take most of the time. With 
 printed, with weights trained without the spaces of its fold. With ``--genre``, the weights of the other genres stay as
 they are in the package, with ``--confidence`` those of all.
 
-The sets of the package: see docs/fused.md.
+The sets of the package: see lab/fused.md.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 

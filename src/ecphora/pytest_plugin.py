@@ -1,6 +1,6 @@
 """The pytest plug-in: fixtures and options for tests of memories. Loaded by pytest through an entry point.
 
-It imports nothing but pytest; the package is imported by the fixtures. docs/testing-memories.md shows its use.
+It imports nothing but pytest; the package is imported by the fixtures. docs/how-to/testing.md shows its use.
 """
 
 from collections.abc import Iterator

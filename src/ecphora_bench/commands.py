@@ -101,7 +101,7 @@ def recall(
 def ablate_command(*, dataset_names: Sequence[str], model_names: Sequence[str], **options: Any) -> None:
     """Run the papers' own ablations: each model complete and with parts left out, on the same questions.
 
-    Prints a table for each model and set; ecphora bench report makes the tables of docs/models.md from the JSON lines.
+    Prints a table for each model and set; ecphora bench report makes the tables of lab/models.md from the JSON lines.
     Differences to the complete model have 95% bootstrap intervals over pairs.
     """
     bench_options = BenchOptions(**options)
@@ -316,7 +316,7 @@ def draw(files: Sequence[Path], out: Path) -> None:
     "--insert-into", type=FILE, help="Insert the report between the markers of this file.  [default: print it]"
 )
 def report_command(files: Sequence[Path], insert_into: Path | None) -> None:
-    """Make the tables of docs/evidence.md and docs/models.md from the JSON lines of runs.
+    """Make the tables of lab/evidence.md and lab/models.md from the JSON lines of runs.
 
     The figures of `bench recall` are between the lines <!-- bench:start --> and <!-- bench:end -->, those of `bench
     ablate` between <!-- bench:MODEL:start --> and <!-- bench:MODEL:end -->, where MODEL is `models` for the setup of

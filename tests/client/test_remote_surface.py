@@ -115,7 +115,7 @@ def test_token_is_never_shown(server: Server, scope: str) -> None:
 def test_examples_of_the_page_on_clients_run(
     server: Server, scope: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = Path(__file__).parents[2] / "docs" / "client.md"
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "client.md"
     examples = re.findall(r"^```py\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert len(examples) == 3
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""The picture of docs/architecture.md shows the imports as they are."""
+"""The picture of docs/explanation/architecture.md shows the imports as they are."""
 
 import runpy
 from pathlib import Path
@@ -25,6 +25,6 @@ def test_picture_of_the_architecture_is_what_its_script_draws(script: dict[str, 
 
 @pytest.mark.medium
 def test_page_on_the_architecture_has_a_row_for_every_room(script: dict[str, Any]) -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     rows = [line.split(" | ")[0].strip("| `/") for line in page.splitlines() if line.startswith("| ")]
     assert sorted(rows[2:]) == sorted(box.name for box in script["read_boxes"]())

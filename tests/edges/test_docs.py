@@ -15,7 +15,7 @@ from ecphora.cli.main import main
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-TUTORIAL = ROOT / "docs" / "getting-started.md"
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -23,6 +23,7 @@ PAGES = [
     ROOT / "CHANGELOG.md",
     ROOT / "benchmarks" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "lab").rglob("*.md")),
 ]
 
 

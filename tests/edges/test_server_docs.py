@@ -1,4 +1,4 @@
-"""The commands and curl calls of docs/server.md do what the page says."""
+"""The commands and curl calls of docs/how-to/server.md do what the page says."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from ecphora.remote.server.tokens import Tokens
 
-PAGE = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "server.md").read_text(encoding="utf-8")
 DEADLINE = 120
 """Seconds that a busy machine may take to start the server."""
 

@@ -34,7 +34,7 @@ from ecphora.strategies.synaptic.threshold_calibration import cosine_quantile
 from ecphora.strategies.synaptic.time_constant import TimeConstant
 from ecphora.testing import NOON, TURNS, FakeClock, StrategyContract, graph_differences, sample_node, sample_query
 
-PAPERS = Path(__file__).parents[2] / "docs" / "papers.md"
+PAPERS = Path(__file__).parents[2] / "docs" / "explanation" / "papers.md"
 PRACTICAL, REMEDIED = Synaptic(), PublishedSynaptic()
 STIM = replace(
     FAITHFUL,
@@ -590,7 +590,7 @@ def test_cosine_threshold_is_a_quantile_of_sampled_pairs() -> None:
 
 
 def test_faithful_writes_on_store_and_practical_does_not() -> None:
-    """The practical preset has no stimuli of earlier cues (docs/models.md)."""
+    """The practical preset has no stimuli of earlier cues (lab/models.md)."""
     assert isinstance(FAITHFUL, WritesOnStore)
     assert FAITHFUL.writes_on_store
     assert not PRACTICAL.writes_on_store

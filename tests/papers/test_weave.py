@@ -40,7 +40,7 @@ class TestContract(StrategyContract):
 
 
 def test_faithful_has_the_proposed_values() -> None:
-    """The paper gives no numbers; these are proposed in docs/papers.md, 5."""
+    """The paper gives no numbers; these are proposed in docs/explanation/papers.md, 5."""
     values = {
         "candidates": 50,
         "max_hops": 2,

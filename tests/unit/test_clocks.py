@@ -1,6 +1,6 @@
 """Recall and validity by event time, recording time and start of validity.
 
-docs/time.md has the same as a table.
+docs/how-to/times.md has the same as a table.
 """
 
 import json

@@ -255,7 +255,7 @@ def test_entry_point_loads_the_plugin_and_nothing_heavy(pytester: pytest.Pyteste
 
 @pytest.mark.slow
 def test_examples_of_the_page_pass_and_fail_as_it_shows(pytester: pytest.Pytester) -> None:
-    page = (ROOT / "docs" / "testing-memories.md").read_text("utf-8")
+    page = (ROOT / "docs" / "how-to" / "testing.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     pytester.makepyfile(**{f"test_block_{number}": block for number, block in enumerate(blocks)})
     options = ("-p", "ecphora.pytest_plugin", "-p", "no:cacheprovider", "-W", "error")

@@ -25,7 +25,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def test_table_of_the_docs_has_every_argument_of_a_tool(memory: Memory) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "tools.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", page, re.MULTILINE))
     for tool in memory.tools().anthropic():
         schema = cast(dict[str, Any], tool["input_schema"])

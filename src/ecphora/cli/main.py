@@ -12,7 +12,7 @@ from .. import __version__
 from .context import EXIT_CODES_HELP, ErrorHandlingGroup
 
 # Keeps short commands fast. NumPy's threads would spin for 0.1 s before they sleep, and the garbage collector would
-# search all imported objects for cycles a hundred times (docs/evidence.md, "Startup time").
+# search all imported objects for cycles a hundred times (lab/evidence.md, "Startup time").
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 gc.set_threshold(50_000)
 atexit.register(gc.freeze)

@@ -88,7 +88,8 @@ def _stored_embedder(path: Path, scope: str) -> str | None:
 def plugins(context: CommandContext) -> None:
     """List the plug-ins that are installed, and whether each can be imported.
 
-    Embedders, extractors, importers, stores and strategies of other packages; docs/plugins.md says how to write one.
+    Embedders, extractors, importers, stores and strategies of other packages.
+    docs/how-to/plugins.md says how to write one.
     """
     found = [_describe(plugin) for plugin in installed_plugins.list_plugins()]
     if context.as_json:

@@ -1,7 +1,8 @@
 """An extractor with a language model: names with type, description and importance, and relations between them.
 
 It does what SYNAPSE, EcphoryRAG and Cognitive Weave have a language model do when something is stored
-(docs/language-models.md). What the model writes is checked against the text; where it fails, rules find the names.
+(docs/how-to/language-models.md). What the model writes is checked against the text; where it fails, rules find the
+names.
 """
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence

@@ -1,6 +1,7 @@
 """Storing is querying: a new episode runs as a query, and the earlier memories that it stimulates are logged.
 
-SynapticRAG, docs/papers.md 1.3: every write runs the read path. Strategies ask for it with ``WritesOnStore``.
+SynapticRAG, docs/explanation/papers.md 1.3: every write runs the read path.
+Strategies ask for it with ``WritesOnStore``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

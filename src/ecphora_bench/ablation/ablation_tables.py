@@ -1,4 +1,4 @@
-"""Figures of ablations as tables: one of each model for docs/models.md, one of each model and set for the terminal."""
+"""Figures of ablations as tables: one of each model for lab/models.md, one of each model and set for the terminal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ def grids(figures: Sequence[Figure]) -> list[Grid]:
 
 
 def sections(records: Sequence[RunRecord]) -> dict[str, str]:
-    """The sections of docs/models.md by name: the setup of the measurements, then the table of each model."""
+    """The sections of lab/models.md by name: the setup of the measurements, then the table of each model."""
     found = grids([figure for record in records for figure in record.figures])
     return {SETUP_SECTION: _setup_section(records), **{grid.model: _markdown(grid) for grid in found}} if found else {}
 

@@ -1,4 +1,4 @@
-"""Figures as tables: Markdown for docs/evidence.md, and text for the terminal."""
+"""Figures as tables: Markdown for lab/evidence.md, and text for the terminal."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def format_interval(figure: Figure) -> str:
 
 
 def sections(records: Sequence[RunRecord]) -> dict[str, str]:
-    """The section of docs/evidence.md, with an empty name; none if all runs are of ablations or answers."""
+    """The section of lab/evidence.md, with an empty name; none if all runs are of ablations or answers."""
     plain = [RunRecord(one.run, [figure for figure in one.figures if _is_recall_figure(figure)]) for one in records]
     found = [one for one, whole in zip(plain, records, strict=True) if one.figures or not whole.figures]
     return {"": render_markdown(found)} if found else {}

@@ -1,6 +1,7 @@
 """The claims of language models by subject and attribute: a claim is compared only with those of its key, by a lookup.
 
-Cognitive Weave's contradiction check with a model, docs/papers.md 5.8.1. The index of a graph grows with the graph.
+Cognitive Weave's contradiction check with a model, docs/explanation/papers.md 5.8.1.
+The index of a graph grows with the graph.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

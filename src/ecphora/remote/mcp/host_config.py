@@ -112,7 +112,7 @@ HOSTS: Mapping[str, Host] = {
         fields={"source": "custom"},
     ),
 }
-"""The hosts by the names that the command line takes. docs/mcp.md says where each format is documented."""
+"""The hosts by the names that the command line takes. docs/how-to/mcp.md says where each format is documented."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """``eisa``: similarity above a threshold, weighted by the recency of the last access; a recall is itself an episode.
 
 "Episodic Interaction Separation Architecture", GitHub ``shankarchawla1776/EISA`` at commit aa331ba: a README and some
-code, no paper and no evaluation. Sections are those of docs/papers.md; what is marked inferred was not
+code, no paper and no evaluation. Sections are those of docs/explanation/papers.md; what is marked inferred was not
 published. (An older README, 00775ed, has the chance of retrieval go to 0 as the weight goes to 1, which among scores of
 this form only κ = 1 gives; the newer one takes it back.)
 """

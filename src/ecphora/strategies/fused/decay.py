@@ -67,7 +67,7 @@ def _fold_marks(graph: Graph, before: CachedDerivation[Mask] | None, on: Mark, o
 #
 # Pruning: which memories may be archived, because they are unimportant, long unused and nothing depends on them.
 #
-# Cognitive Weave's three conditions (docs/papers.md 5.7): importance below a threshold, no access for long,
+# Cognitive Weave's three conditions (docs/explanation/papers.md 5.7): importance below a threshold, no access for long,
 # structurally unimportant. Nothing here deletes anything: an archived memory is still recalled if nothing else is.
 
 

@@ -1,7 +1,7 @@
 """``fused``: the signals of the five models as features of a small trained ranker. The default.
 
 A score is a sum of contributions in log-odds; see :mod:`ecphora.strategies.fused.ranker`. The training data of the
-weights and their results are in ``weights/fused.json`` and docs/evidence.md.
+weights and their results are in ``weights/fused.json`` and lab/evidence.md.
 """
 
 from collections.abc import Collection, Mapping

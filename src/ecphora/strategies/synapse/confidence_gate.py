@@ -1,6 +1,6 @@
 """SYNAPSE's gate: if the highest activation is below it, nothing is known; and its calibration by false refusals.
 
-A small graph has no gate (docs/papers.md 2.8 and 2.10).
+A small graph has no gate (docs/explanation/papers.md 2.8 and 2.10).
 """
 
 from math import ceil

@@ -2,7 +2,8 @@
 
 MyAgent: Yuki Hou, Haruki Tamoto, Homei Miyashita, "My agent understands me better", CHI EA 2024. MemoryBank: Wanjun
 Zhong et al., "MemoryBank: Enhancing Large Language Models with Long-Term Memory", AAAI 2024. Both as in the benchmark
-of SynapticRAG's authors (docs/papers.md 1.2 and 1.6), where a stored turn is a query too, and time is counted in turns.
+of SynapticRAG's authors (docs/explanation/papers.md 1.2 and 1.6), where a stored turn is a query too, and time is
+counted in turns.
 The presets ``*_ADAPTED`` have the constants that the authors tuned for them. They are not among the built-in
 strategies, but can be chosen by name.
 """

@@ -2,12 +2,12 @@
 
 Yuki Hou, Haruki Tamoto, Qinghua Zhao, Homei Miyashita, "SynapticRAG: Enhancing Temporal Memory Retrieval in Large
 Language Models through Synaptic Mechanisms", Findings of ACL 2025, pp. 20422-20436, arXiv 2410.13553. Sections are
-those of docs/papers.md, which has equations and constants from the authors' code.
+those of docs/explanation/papers.md, which has equations and constants from the authors' code.
 
 A cue stimulates the memories similar to it, these pass a weakened stimulus on, and those whose membrane potential
 crosses a threshold fire and are recalled.
 
-:class:`Synaptic` keeps no history: it has the stimulus, the neuron and the propagation (docs/models.md).
+:class:`Synaptic` keeps no history: it has the stimulus, the neuron and the propagation (lab/models.md).
 :class:`PublishedSynaptic` has all of the model: potential, current, time constant and spike train of each memory follow
 from the access log (``strategies/synaptic/network_state.py``); nothing but the stimuli is stored.
 """
@@ -34,7 +34,7 @@ from .time_constant import TimeConstant
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Synaptic(ShortRepr):
-    """The model without history, with constants chosen on two sets of conversations (docs/models.md).
+    """The model without history, with constants chosen on two sets of conversations (lab/models.md).
 
     A cue sends every similar memory the stimulus S = cos ``bond_scale``, with the cosine counted from the embedder's
     similarity floor. A memory fires if its potential is at least ``firing_fraction`` of the highest. Memories that fire
