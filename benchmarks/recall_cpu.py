@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from speed import dataset_turns, synthetic_questions, synthetic_turns
 
 from ecphora import E5Embedder, Memory
+from ecphora.model.json_form import to_json
 from ecphora.model.ports import Passage, PassageCodes
 from ecphora.model.types import Vectors
 from ecphora.models.rerankers.late_interaction import LateInteractionReader
 from ecphora.remote.server.service import encode_json
-from ecphora.remote.wire.serialize import to_json
 
 WARM_UP = 20
 """Recalls before those that are measured."""

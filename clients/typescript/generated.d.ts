@@ -879,6 +879,7 @@ export interface RecallRequest {
  */
 export interface Recollection {
   question: string;
+  groups: HitGroup[];
   milliseconds: number;
   step_milliseconds: Record<string, number>;
   tokens: number;
@@ -894,7 +895,6 @@ export interface Recollection {
   insights: InsightHit[];
   exchanges: ExchangeHit[];
   notices: string[];
-  groups: HitGroup[];
 }
 
 /** The arguments of `record_response`. */

@@ -10,9 +10,8 @@ import pytest
 
 from ecphora import AccessDenied, Episode, HashingEmbedder, InvalidInput, Memory, RemoteMemory, connect
 from ecphora.memory import Entities, Facts, Maintenance
-from ecphora.model.types import Query
+from ecphora.model.types import UNWRITTEN_FIELDS, Query
 from ecphora.remote.client.remote_memory import LOCAL_METHODS, RemoteEntities, RemoteFacts, RemoteMaintenance
-from ecphora.remote.wire.forms import VECTORS
 
 from .conftest import Server
 
@@ -68,7 +67,7 @@ def test_recollection_is_the_same_but_for_its_vectors(server: Server, scope: str
             options: dict[str, Any] = {"as_of": "2026-12-01", "log_access": False, "limit": 3}
             here, there = (one.recall("Where does Ana live?", **options) for one in (local, remote))
     for one in fields(Query):
-        if one.name not in {*VECTORS, "now"}:
+        if one.name not in {*UNWRITTEN_FIELDS, "now"}:
             assert getattr(here.query, one.name) == getattr(there.query, one.name), one.name
     assert here.hits == there.hits
     assert [hit.reason for hit in here] == [hit.reason for hit in there]

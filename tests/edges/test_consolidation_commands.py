@@ -104,7 +104,7 @@ def test_insights_are_printed_with_their_sources() -> None:
     ecphora("consolidate")
     found = answer("insights")
     assert found
-    assert {"id", "text", "level", "is_valid", "sources"} == set(found[0])
+    assert {"id", "text", "level", "is_valid", "sources"} < set(found[0])
     assert len(found[0]["sources"]) >= 3
     assert "memories:" in ecphora("insights", "sourdough").output
 

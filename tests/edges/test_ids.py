@@ -71,11 +71,11 @@ def test_supersedes_pin_and_archive_accept_short_ids() -> None:
 
 
 def test_reject_and_undo_accept_short_ids() -> None:
-    batch = answer("consolidate")["undo_batch"]
+    batch = answer("consolidate")["undo_batch"]["id"]
     rejected = answer("reject", "aaaa", "bbbb")
-    assert (rejected["old"], rejected["new"]) == (OLD, NEW)
-    assert answer("undo", "reje")["undo_batch"].startswith("reject:")
-    assert answer("undo", batch[:10])["undo_batch"] == batch
+    assert (rejected["id"][:7], rejected["counts"]) == ("reject:", {"rejected": 1})
+    assert answer("undo", "reje")["id"] == rejected["id"]
+    assert answer("undo", batch[:10])["id"] == batch
 
 
 def test_forget_accepts_short_ids_of_digests_only() -> None:

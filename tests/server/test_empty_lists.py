@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from ecphora import AsyncMemory, Episode, Filter, HashingEmbedder, InvalidInput, Memory
 from ecphora.cli.main import main
+from ecphora.model.json_form import to_json
 from ecphora.recall.explain import MissReason
 from ecphora.remote.server.operations import OPERATIONS
 from ecphora.remote.wire.deserialize import from_json
-from ecphora.remote.wire.serialize import to_json
 
 from .conftest import Server
 

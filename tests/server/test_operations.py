@@ -10,9 +10,9 @@ import pytest
 from ecphora import Filter, HashingEmbedder, Memory, rename_scope
 from ecphora.errors import InvalidInput
 from ecphora.memory import Entities, Facts, Maintenance
+from ecphora.model.json_form import to_json
 from ecphora.remote.server import operations
 from ecphora.remote.server.operations import OPERATIONS, Operation
-from ecphora.remote.wire.serialize import to_json
 
 from .conftest import Server
 

@@ -205,10 +205,11 @@ def test_html_of_a_recollection_is_escaped() -> None:
 
 def test_recollection_to_dict_is_json() -> None:
     found = json.loads(json.dumps(recollection(NEW, OLD).to_dict()))
-    assert list(found) == [
-        "question", "strategy", "evidence", "confidence", "milliseconds", "tokens", "hits", "groups", "engrams",
-        "insights", "exchanges", "notices",
-    ]  # fmt: skip
+    assert set(found) == {
+        "question", "query", "strategy", "evidence", "confidence", "milliseconds", "step_milliseconds", "tokens",
+        "passages_read", "passages_unread", "reader_error", "hits", "groups", "engrams", "insights", "exchanges",
+        "notices",
+    }  # fmt: skip
     assert (found["evidence"], found["confidence"], found["milliseconds"], found["tokens"]) == (
         "strong",
         0.93,

@@ -14,12 +14,13 @@ from ecphora import Episode, Filter, Memory, MessageOptions
 from ecphora.errors import InvalidInput, InvalidTime
 from ecphora.memory import Facts, Maintenance
 from ecphora.model.conditions import And, Eq, Exists, Gte
+from ecphora.model.json_form import to_json
 from ecphora.model.reprs import show
 from ecphora.model.types import Cost, Evidence, Query, Reading
 from ecphora.recall.recollection import Recollection
 from ecphora.remember.messages import episodes_from_messages
+from ecphora.remote.wire.arguments import arguments_to_json
 from ecphora.remote.wire.deserialize import arguments_from_json, from_json
-from ecphora.remote.wire.serialize import arguments_to_json, to_json
 from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import NOON, FakeClock
 

@@ -1,7 +1,7 @@
 """The command ``ask``: an answer to one question. See :mod:`ecphora.recall.answering`."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -90,7 +90,7 @@ def _make_llm_client(context: CommandContext, llm: str | None) -> LLMClient | No
 def _print_prompt(context: CommandContext, prompt: Prompt | None) -> bool:
     """Print a prompt; return whether there is one."""
     if context.as_json:
-        context.write_json(None if prompt is None else asdict(prompt))
+        context.write_json(prompt)
     elif prompt is None:
         context.print_line("nothing would be sent: the memory has no evidence, or none that fits")
     else:
@@ -106,9 +106,8 @@ def _print_answer(
     short_id_by_id: Mapping[NodeId, str],
 ) -> None:
     if context.as_json:
-        context.write_json(
-            {"question": recollection.query.text, **render.answer_to_dict(recollection, answer, llm_client)}
-        )
+        memories = [hit.node for hit in recollection if hit.id in answer.cited_ids]
+        context.write_json({"question": recollection.query.text, **answer.to_dict(), "memories": memories})
         return
     console = context.out
     console.print(Text(render.sanitize(answer.text)))

@@ -63,7 +63,7 @@ def consolidate(
             progress=progress,
         )
     if context.as_json:
-        context.write_json(result.to_dict())
+        context.write_json(result)
         return
     if result.is_regression:
         written = "nothing" if result.undo_batch is None else "only a part"
@@ -107,7 +107,7 @@ def updates(context: CommandContext, *, pending: bool, limit: int) -> None:
         found = memory.facts.updates(pending=pending, limit=limit)
         pending_count = 0 if pending else len(memory.facts.updates(pending=True, limit=MAX_COUNTED))
     if context.as_json:
-        context.write_json([update.to_dict() for update in found])
+        context.write_json(found)
     else:
         for update in found:
             since = f", from {short_minute(update.valid_from)}"
@@ -137,7 +137,7 @@ def accept(context: CommandContext, *, old: str, new: str) -> None:
         old, new = (short_ids.resolve_id(id_, memory.graph()) for id_ in (old, new))
         batch = memory.facts.accept(old, new)
     if context.as_json:
-        context.write_json({"old": old, "new": new, "undo_batch": batch.id})
+        context.write_json(batch)
     else:
         context.print_line(f"accepted: {new} changes {old}")
 
@@ -152,7 +152,7 @@ def reject(context: CommandContext, *, old: str, new: str) -> None:
         old, new = (short_ids.resolve_id(id_, memory.graph()) for id_ in (old, new))
         batch = memory.facts.reject(old, new)
     if context.as_json:
-        context.write_json({"old": old, "new": new, "undo_batch": batch.id})
+        context.write_json(batch)
     else:
         context.print_line(f"rejected: {new} does not change {old}")
 
@@ -170,7 +170,7 @@ def undo(context: CommandContext, *, batch: str | None) -> None:
         batch_ids = [entry.id for entry in memory.maintenance.batches()]
         undone_batch = memory.undo(batch and short_ids.resolve_among(batch, batch_ids))
     if context.as_json:
-        context.write_json(render.undo_batch_to_dict(undone_batch))
+        context.write_json(undone_batch)
     else:
         context.print_line(f"undone: {undone_batch.id} of {short_minute(undone_batch.at)}")
 
@@ -184,7 +184,7 @@ def insights(context: CommandContext, *, question: str | None, limit: int) -> No
     with context.open_memory(needs_embedder=question is not None) as memory:
         found = memory.insights(question, limit=limit)
     if context.as_json:
-        context.write_json([insight.to_dict() for insight in found])
+        context.write_json(found)
     else:
         for insight in found:
             _print_insight(context, insight)
@@ -215,7 +215,7 @@ def decayed(context: CommandContext, *, limit: int) -> None:
     with context.open_memory() as memory:
         found = memory.maintenance.decayed(limit=limit)
     if context.as_json:
-        context.write_json([node.to_dict() for node in found])
+        context.write_json(found)
         return
     for node in found:
         context.out.print(render.node_line(node) + Text(f"  {single_line(node.id)}", style="bright_black"))
@@ -298,7 +298,7 @@ def backup(context: CommandContext, *, to: str, overwrite: bool) -> None:
     with closing(SQLiteStore(file)) as store, bar as progress:
         copy_info = store.backup(to, overwrite=overwrite, progress=progress)
     if context.as_json:
-        context.write_json(copy_info.to_dict())
+        context.write_json(copy_info)
         return
     memories = count_noun(copy_info.episodes, "memory", "memories")
     context.print_line(f"copied {memories}, {copy_info.size:,} bytes, to {copy_info.path}")

@@ -139,10 +139,12 @@ class CommandContext:
         return not self.as_json and sys.stderr.isatty()
 
     def write_json(self, value: object, *, stream: TextIO | None = None) -> None:
-        """Write a JSON document as one line; characters that would control a terminal are escaped."""
+        """Write a value in its JSON form as one line; characters that would control a terminal are escaped."""
+        from ..model.json_form import to_json  # noqa: PLC0415  # loads numpy
+
         stream = stream or sys.stdout
         utf = (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
-        stream.write(escape_invisible(json.dumps(value, ensure_ascii=not utf, default=str)) + "\n")
+        stream.write(escape_invisible(json.dumps(to_json(value), ensure_ascii=not utf)) + "\n")
 
     def print_line(self, text: str) -> None:
         """Write one line to stdout; line breaks and control characters in names and ids are replaced."""

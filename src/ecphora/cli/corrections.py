@@ -117,7 +117,7 @@ def update(
 
 def _print_update(context: CommandContext, old_id: str, result: RememberResult) -> None:
     if context.as_json:
-        context.write_json(result.to_dict())
+        context.write_json(result)
     elif result.blocked:
         context.print_line(f"blocked: {result.id}")
         context.note(
@@ -150,6 +150,6 @@ def history(context: CommandContext, *, id_: str) -> None:
         context.note(f"there is no memory {id_!r}")
         click.get_current_context().exit(EXIT_NOT_FOUND)
     if context.as_json:
-        context.write_json(found.to_dict())
+        context.write_json(found)
         return
     render.print_history(context.out, found)

@@ -1,6 +1,5 @@
 """The commands ``export`` and ``import``: a scope as JSON Lines, out and in, and files of other programs."""
 
-import dataclasses
 import os
 import shutil
 import sys
@@ -53,7 +52,7 @@ def export(context: CommandContext, *, file: str, format_name: str, vectors: boo
     if file == "-":
         return
     if context.as_json:
-        context.write_json(dataclasses.asdict(count))
+        context.write_json(count)
     else:
         context.print_line(
             f"wrote {count.nodes:,} nodes, {count.edges:,} links and {count.accesses:,} accesses to {file}"
@@ -134,7 +133,7 @@ def import_(context: CommandContext, *, file: str, format_name: str, restore: bo
     with context.open_memory(create=True, needs_embedder=True) as memory, _open_lines(file) as lines, bar as progress:
         count = memory.import_(lines, restore=restore, change_existing=change_existing, progress=progress)
     if context.as_json:
-        context.write_json(dataclasses.asdict(count))
+        context.write_json(count)
         return
     context.print_line(
         f"imported {count.nodes:,} nodes, {count.edges:,} links and {count.accesses:,} accesses; "
@@ -157,7 +156,7 @@ def _import_graph(context: CommandContext, file: str, *, restore: bool) -> None:
         result = memory.remember(episodes, restore=restore, progress=progress)
     added = graph_lines.GraphImport.of(result, episodes, found.skipped)
     if context.as_json:
-        context.write_json(added.to_dict())
+        context.write_json(added)
         return
     context.print_line(
         f"imported {count_noun(added.entities, 'entity', 'entities')}, "
@@ -177,7 +176,7 @@ def _import_with_plugin(context: CommandContext, file: str, format_name: str, *,
     with context.open_memory(create=True, needs_embedder=True) as memory, writing as progress:
         result = memory.remember(episodes, restore=restore, progress=progress)
     if context.as_json:
-        context.write_json(result.to_dict())
+        context.write_json(result)
         return
     context.print_line(
         f"imported {count_noun(len(result.created), 'memory', 'memories')}; {len(result.existing):,} existed already, "

@@ -1,7 +1,6 @@
 """The command ``reembed``: changes a scope to another embedding model, or chunks its texts again."""
 
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ def doctor(context: CommandContext, *, fix: bool) -> None:
     """Check the file, and say how to repair what is wrong with it."""
     report = examine(context.require_file(), fix=fix, make_embedder=context.settings.make_embedder)
     if context.as_json:
-        context.write_json(render.report_to_dict(report))
+        context.write_json(report)
     else:
         render.print_report(context.out, report)
     if not report.is_healthy:
@@ -138,7 +137,7 @@ def scopes(context: CommandContext) -> None:
     with closing(context.open_store()) as store:
         infos = store.scopes()
     if context.as_json:
-        context.write_json([asdict(info) for info in infos])
+        context.write_json(infos)
         return
     rows = [(info.name, f"{info.episodes:,}", info.embedder or "none yet", f"{info.revision:,}") for info in infos]
     context.out.print(

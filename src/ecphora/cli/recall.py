@@ -105,7 +105,7 @@ def why_not(
         id_ = short_ids.resolve_id(id_, memory.graph())
         found = memory.why_not(question, id_, limit=limit, budget=budget, where=where, **recall_options)
     if context.as_json:
-        context.write_json(found.to_dict())
+        context.write_json(found)
     else:
         render.print_why_not(context.out, found, explain=explain)
     if found.miss_reason == MissReason.NOT_FOUND:
@@ -134,7 +134,7 @@ def find(context: CommandContext, *, where: Filter, order: str, limit: int, curs
     with context.open_memory() as memory:
         page = memory.find(where=where, order=order, limit=limit, after=cursor)
         if context.as_json:
-            context.write_json(page.to_dict())
+            context.write_json(page)
         elif page:
             context.out.print(_memory_table(memory, page.memories))
     if page.cursor is not None:
@@ -185,7 +185,7 @@ def get(context: CommandContext, *, ids: tuple[str, ...]) -> None:
     missing = [id_ for id_, node in found.items() if node is None]
     nodes = [node for node in found.values() if node is not None]
     if context.as_json:
-        context.write_json({"memories": [node.to_dict() for node in nodes], "missing_ids": missing})
+        context.write_json({"memories": nodes, "missing_ids": missing})
     else:
         for place, node in enumerate(nodes):
             if place:

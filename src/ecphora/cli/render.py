@@ -7,9 +7,9 @@ Characters that would control the terminal are always replaced: :func:`make_cons
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderableType, RenderHook, RenderResult
 from rich.padding import Padding
@@ -49,9 +49,6 @@ from ..recall.short_ids import abbreviate
 
 if TYPE_CHECKING:
     from ..maintenance.doctor import Report
-    from ..model.types import UndoBatch
-    from ..models.llm_client import LLMClient
-    from ..recall.answering import Answer
     from ..recall.recollection import Recollection
 
 
@@ -414,36 +411,3 @@ def estimate_text(estimate: LLMEstimate, prices: tuple[float, float] | None) -> 
         f"{estimate.max_tokens_in:,} tokens in and {estimate.max_tokens_out:,} tokens out"
     )
     return text if prices is None else f"{text}, which is ${estimate.max_cost_usd(prices):.4f}"
-
-
-# ---- serialize
-#
-# JSON forms of results for which a command prints more than the result's own ``to_dict``.
-
-
-def answer_to_dict(recollection: "Recollection", answer: "Answer", llm_client: "LLMClient | None") -> dict[str, Any]:
-    """An answer with the memories that it cites."""
-    return {
-        "answer": answer.text,
-        "is_answered": answer.is_answered,
-        "cited_ids": list(answer.cited_ids),
-        "is_extractive": answer.is_extractive,
-        "error": answer.error,
-        "evidence": answer.evidence.value,
-        "confidence": round(recollection.confidence, 4),
-        "llm": None if llm_client is None else llm_client.name,
-        "usage": asdict(answer.usage),
-        "exchange_id": answer.exchange_id,
-        "notices": list(answer.notices),
-        "memories": [hit.node.to_dict() for hit in recollection if hit.id in answer.cited_ids],
-    }
-
-
-def undo_batch_to_dict(batch: "UndoBatch") -> dict[str, Any]:
-    """An undo batch that was undone."""
-    return {"undo_batch": batch.id, "at": batch.at.isoformat(), "counts": dict(batch.counts)}
-
-
-def report_to_dict(report: "Report") -> dict[str, Any]:
-    """A doctor report on a file."""
-    return {**asdict(report), "is_healthy": report.is_healthy}

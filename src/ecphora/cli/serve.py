@@ -183,7 +183,7 @@ def list_(*, db: str | None, as_json: bool) -> None:
     context, tokens = _open(db, as_json=as_json)
     grants = tokens.grants()
     if as_json:
-        context.write_json([grant.to_dict() for grant in grants])
+        context.write_json(grants)
         return
     rows = [
         (
@@ -208,7 +208,7 @@ def revoke(*, name: str, db: str | None, as_json: bool) -> None:
     context, tokens = _open(db, as_json=as_json)
     grant = tokens.revoke(name)
     if as_json:
-        context.write_json(grant.to_dict())
+        context.write_json(grant)
     else:
         context.print_line(f"revoked {name}")
 

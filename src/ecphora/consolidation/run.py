@@ -1,20 +1,19 @@
 """A consolidation run: plan each step, probe its effect on recall, commit it. All steps form one undo batch."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
 from math import inf
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
 from ..errors import StoreBusy
 from ..model.cancellation import check_cancellation
 from ..model.graph.graph import Graph
+from ..model.json_form import JsonObject
 from ..model.ports import FactUpdateScorer, FeedbackStrategy, Progress, SecondsLeft, Strategy, similarity_floor
-from ..model.reprs import ShortRepr
 from ..model.types import Kind, Link, LLMEstimate, LLMUsage, NodeId, Query, UndoBatch, WriteBatch
 from ..model.validation import check_number, check_optional_count
 from ..models.llm_client import LLMClient, PromptRecorder, estimate_cost
@@ -39,7 +38,7 @@ GRACE_SECONDS = 0.75
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ConsolidationResult(ShortRepr):
+class ConsolidationResult(JsonObject):
     """The result of a consolidation run.
 
     ``undo_batch`` is what the run wrote, undone by its id; None if it wrote nothing: nothing was new, it was a dry run,
@@ -61,17 +60,6 @@ class ConsolidationResult(ShortRepr):
     is_regression: bool = False
     usage: LLMUsage = field(default_factory=LLMUsage)
     estimate: LLMEstimate | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """What was done as JSON values."""
-        names = ("pending_count", "probe_count", "recall_before", "recall_after", "is_regression")
-        return {
-            "undo_batch": None if self.undo_batch is None else self.undo_batch.id,
-            "counts": dict(self.counts),
-            **{name: getattr(self, name) for name in names},
-            "usage": asdict(self.usage),
-            "estimate": None if self.estimate is None else self.estimate.to_dict(),
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from ..errors import EcphoraError, EmbedderError, InvalidInput, StoreDamaged, StoreError, StoreReadOnly, UnknownName
+from ..model.json_form import JsonForm, JsonObject
 from ..model.ports import Embedder, english_embedder
 from ..model.types import TextAnalysis, WriteBatch
 from ..models.embedders.e5.token_codes import PACKED
@@ -48,9 +50,13 @@ class Finding:
     is_fixed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(JsonObject):
     """The findings, most serious first, and the number of scopes and texts checked."""
+
+    json_form: ClassVar = JsonForm(
+        encoders={"path": str}, derived={"is_healthy": (bool, lambda report: report.is_healthy)}
+    )
 
     path: Path
     findings: tuple[Finding, ...]

@@ -3,11 +3,12 @@
 This file is over 400 lines because it holds the data types that everything imports.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidTime
 from . import conditions
 from .conditions import Condition, parse_condition, parse_names
+from .json_form import JsonForm, JsonObject, numbers_to_json, to_json
 from .reprs import ShortRepr, call_repr
 from .times import read_time
 
@@ -24,7 +26,7 @@ from .times import read_time
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class LLMUsage(ShortRepr):
+class LLMUsage(JsonObject):
     """What a language model consumed. ``calls`` include ``retries``; ``failures`` counts prompts without a result.
 
     ``cost_usd`` is in US dollars. Tokens, seconds and dollars are those of the replies received.
@@ -43,7 +45,7 @@ class LLMUsage(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class LLMEstimate(ShortRepr):
+class LLMEstimate(JsonObject):
     """What prompts would cost before any is sent; all tokens are estimated.
 
     ``calls`` and ``tokens_in`` are those of the prompts, each sent once. The ``max_`` fields are upper bounds: they
@@ -59,16 +61,6 @@ class LLMEstimate(ShortRepr):
     def max_cost_usd(self, prices: tuple[float, float]) -> float:
         """The most US dollars, given the prices of a million tokens in and out."""
         return (self.max_tokens_in * prices[0] + self.max_tokens_out * prices[1]) / 1e6
-
-    def to_dict(self) -> dict[str, Any]:
-        """The estimate as JSON values."""
-        return {
-            "calls": self.calls,
-            "tokens_in": self.tokens_in,
-            "max_calls": self.max_calls,
-            "max_tokens_in": self.max_tokens_in,
-            "max_tokens_out": self.max_tokens_out,
-        }
 
 
 # ---- model
@@ -200,7 +192,7 @@ class Include(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Interval(ShortRepr):
+class Interval(JsonObject):
     """A half-open time interval, ``start <= t < end``."""
 
     start: datetime
@@ -216,8 +208,16 @@ class MediaKind(StrEnum):
     OTHER = "other"
 
 
+def _encode_media(one: "Media") -> dict[str, Any]:
+    """A medium, with a vector and its model if it has one: as callers give it, and no stored one."""
+    vector = numbers_to_json(one.vector)
+    has_vector = vector or one.model is not None
+    found = {"reference": to_json(one.reference), "kind": to_json(one.kind), "caption": to_json(one.caption)}
+    return {**found, "vector": vector, "model": to_json(one.model)} if has_vector else found
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Media(ShortRepr):
+class Media(JsonObject):
     """A picture, sound or video of a memory, by reference.
 
     ``reference`` is a URI or path; nothing is ever loaded from it. ``caption`` says what it shows; it is indexed and
@@ -225,20 +225,20 @@ class Media(ShortRepr):
     vectors of different models are never compared. A medium that comes back from the memory has no vector.
     """
 
+    json_form: ClassVar = JsonForm(encode=_encode_media)
+
     reference: str
     kind: str | MediaKind = MediaKind.PICTURE
     caption: str = ""
     vector: Sequence[float] = ()
     model: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The reference, the kind and the caption as JSON values."""
-        return {"reference": self.reference, "kind": str(self.kind), "caption": self.caption}
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MediaQuery(ShortRepr):
+class MediaQuery(JsonObject):
     """A vector to search media with: of a picture, a sound, or a text, by the model that made the vectors of media."""
+
+    json_form: ClassVar = JsonForm(encoders={"vector": numbers_to_json})
 
     vector: Sequence[float]
     model: str
@@ -258,7 +258,7 @@ class MediaVector(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Episode(ShortRepr):
+class Episode(JsonObject):
     """An episode to remember, as the caller gives it.
 
     ``id`` is the caller's own id; by default the id follows from the content, and from how often it was said.
@@ -286,7 +286,7 @@ class Episode(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Node(ShortRepr):
+class Node(JsonObject):
     """One node of the memory graph.
 
     ``happened_at`` is event time, ``recorded_at`` recording time; ``valid_from`` and ``valid_to`` bound the time in
@@ -317,18 +317,6 @@ class Node(ShortRepr):
     seq: int = 0
     media: tuple[Media, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The node as JSON values: every field that means something outside the store."""
-        plain = ("id", "text", "speaker", "session", "title", "source", "document", "start", "heading")
-        times = ("happened_at", "recorded_at", "valid_from", "valid_to")
-        return {
-            **{name: getattr(self, name) for name in plain},
-            **{name: _iso(getattr(self, name)) for name in times},
-            "trust": self.trust,
-            "metadata": dict(self.metadata),
-            **({"media": [one.to_dict() for one in self.media]} if self.media else {}),
-        }
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TextAnalysis(ShortRepr):
@@ -352,7 +340,7 @@ class TextAnalysis(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Edge(ShortRepr):
+class Edge(JsonObject):
     """A directed, typed, weighted edge; ``provenance`` is the episode that supports it, if that is not ``src``.
 
     The edge is deleted with that episode, and with either end.
@@ -366,7 +354,7 @@ class Edge(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Access(ShortRepr):
+class Access(JsonObject):
     """One entry of the access log: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log.
 
     The ``ENCODED`` access of storing an episode is implicit: a graph logs it under the node's own ``seq``.
@@ -380,10 +368,6 @@ class Access(ShortRepr):
     strength: float = 1.0
     seq: int = 0
     nth: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The access as JSON values; of which node is left out."""
-        return {"at": self.at.isoformat(), "kind": self.kind.value, "strength": self.strength}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -399,7 +383,7 @@ FULL_LOG = LogRetention()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ValidityEnd(ShortRepr):
+class ValidityEnd(JsonObject):
     """From ``valid_to`` on the node is no longer valid; known since ``recorded_at``. An edge names its successor."""
 
     node: NodeId
@@ -419,7 +403,7 @@ class Tombstone(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class UndoBatch(ShortRepr):
+class UndoBatch(JsonObject):
     """A write batch that can be undone by its id: when it was written, and how many items of each name it wrote."""
 
     id: str
@@ -479,7 +463,7 @@ class WriteBatch(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TransferResult(ShortRepr):
+class TransferResult(JsonObject):
     """What an export or import wrote.
 
     ``existing`` nodes were there already, ``blocked`` ones have a tombstone there; ``skipped`` items of the file name
@@ -499,7 +483,7 @@ class TransferResult(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Backup(ShortRepr):
+class Backup(JsonObject):
     """A verified copy of a store: its path, the episodes of all scopes, its size in bytes and its SHA-256 in hex.
 
     ``damage`` has a line for each kind of damaged rows in the store, and so in the copy, five at most: ``ecphora
@@ -512,19 +496,9 @@ class Backup(ShortRepr):
     sha256: str
     damage: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The copy as JSON values."""
-        return {
-            "path": self.path,
-            "episodes": self.episodes,
-            "size": self.size,
-            "sha256": self.sha256,
-            "damage": list(self.damage),
-        }
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ScopeInfo(ShortRepr):
+class ScopeInfo(JsonObject):
     """A scope as stored: its name, revision, number of episodes (a long text is one) and embedding model."""
 
     name: str
@@ -569,7 +543,7 @@ DEFAULT_IMPORTANCE, MAX_IMPORTANCE = 3, 5
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Mention(ShortRepr):
+class Mention(JsonObject):
     """A name found in a text; ``is_about`` says that the text is about it rather than merely naming it.
 
     ``type`` is None where nobody classified it. ``description`` says in a few words what the text says of it, "" for
@@ -584,7 +558,7 @@ class Mention(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Relation(ShortRepr):
+class Relation(JsonObject):
     """What a text says of two names: ``subject`` ``predicate`` ``object``, as in "Ana" "moved to" "Porto"."""
 
     subject: str
@@ -594,7 +568,7 @@ class Relation(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Extraction(ShortRepr):
+class Extraction(JsonObject):
     """What an extractor found in one text."""
 
     mentions: tuple[Mention, ...] = ()
@@ -602,7 +576,7 @@ class Extraction(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ExtractionReport(ShortRepr):
+class ExtractionReport(JsonObject):
     """How the texts of one call were read, and what the language model consumed for them.
 
     ``by_model`` texts were read by the model, ``cached`` had been read before, ``by_rules`` were left to the rules,
@@ -617,14 +591,9 @@ class ExtractionReport(ShortRepr):
     errors: tuple[str, ...] = ()
     usage: LLMUsage = field(default_factory=LLMUsage)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The counts, the errors and the usage as JSON values."""
-        counts = {name: getattr(self, name) for name in ("by_model", "cached", "by_rules", "rejected")}
-        return {**counts, "errors": list(self.errors), "usage": asdict(self.usage)}
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Filter(ShortRepr):
+class Filter(JsonObject):
     """Which memories are eligible; a field that is left out allows all.
 
     Several names match any of them, and an empty list of names matches nothing; what has one of ``not_speakers``,
@@ -675,7 +644,7 @@ class Filter(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RelationName(ShortRepr):
+class RelationName(JsonObject):
     """The name of a relation in a question: ``phrase`` "my sister" is ``name`` "Marta", as memory ``node`` tells."""
 
     phrase: str
@@ -684,12 +653,14 @@ class RelationName(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Goal(ShortRepr):
+class Goal(JsonObject):
     """What the caller is working towards while it asks: a cue beside the question.
 
     ``vector`` is ``None`` without an embedder; ``embedder_coverage`` says how much (0..1) of the goal's language it
     reads.
     """
+
+    json_form: ClassVar = JsonForm(omitted=("vector",))
 
     text: str
     vector: Vector | None = None
@@ -712,8 +683,14 @@ class AskedIdentifier(ShortRepr):
     terms: tuple[int, ...]
 
 
+UNWRITTEN_FIELDS = (
+    "vector", "word_vectors", "english_vector", "term_hashes", "identifiers", "quantities", "media"
+)  # fmt: skip
+"""The fields of a query that its JSON form leaves out: arrays and hashes, which only strategies use."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Query(ShortRepr):
+class Query(JsonObject):
     """A question with its analysis and options: all that a strategy gets besides the graph.
 
     ``vector`` is ``None`` without an embedder; else ``embedder`` names the model. ``embedder_coverage`` says how
@@ -731,6 +708,8 @@ class Query(ShortRepr):
     ``as_of`` counts too, as far as it claims to be valid by then. ``where`` says which memories are eligible. ``goal``
     is what the caller is working towards, None if it names nothing.
     """
+
+    json_form: ClassVar = JsonForm(omitted=UNWRITTEN_FIELDS)
 
     text: str
     now: datetime
@@ -768,21 +747,25 @@ class Query(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Contribution(ShortRepr):
+class Contribution(JsonObject):
     """One feature's part of a score: ``value`` is what it added, ``path`` the nodes it spread along."""
 
     feature: str
     value: float
     path: tuple[NodeId, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The contribution as JSON values."""
-        return {"feature": self.feature, "value": self.value, "path": list(self.path)}
+
+def _encode_contribution(one: Contribution) -> dict[str, Any]:
+    """A contribution; a recall has hundreds of them, so the type of each field is not looked up."""
+    value = one.value if type(one.value) is float and math.isfinite(one.value) else to_json(one.value)
+    return {"feature": one.feature, "value": value, "path": list(one.path)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Why(ShortRepr):
     """Why a memory came back. The contributions' values add up to the hit's score."""
+
+    json_form: ClassVar = JsonForm(encode=lambda why: list(map(_encode_contribution, why.contributions)))
 
     contributions: tuple[Contribution, ...]
 
@@ -806,7 +789,7 @@ class Why(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Validity(ShortRepr):
+class Validity(JsonObject):
     """Whether a memory is valid at the time asked about, given what other memories claim.
 
     ``valid_to`` is when it ceases to be valid, by its successor or by its own words; ``superseded_by`` are its
@@ -818,23 +801,18 @@ class Validity(ShortRepr):
     superseded_by: tuple[NodeId, ...] = ()
     contradicted_by: tuple[NodeId, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The validity as JSON values."""
-        return {
-            "is_valid": self.is_valid,
-            "valid_to": _iso(self.valid_to),
-            "superseded_by": list(self.superseded_by),
-            "contradicted_by": list(self.contradicted_by),
-        }
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Hit(ShortRepr):
+class Hit(JsonObject):
     """One memory that came back, how strongly, and why.
 
     ``validity`` says whether it is still valid, None where nothing bounds, supersedes or contradicts it.
     ``find_reason`` computes the text of ``reason``.
     """
+
+    json_form: ClassVar = JsonForm(
+        inline=("node",), omitted=("find_reason",), derived={"reason": (str, lambda hit: hit.reason)}
+    )
 
     node: Node
     score: float
@@ -866,34 +844,24 @@ class Hit(ShortRepr):
         """The node's text."""
         return self.node.text
 
-    def to_dict(self) -> dict[str, Any]:
-        """The hit as JSON values: its score, its node's fields, its validity, its reason and its contributions."""
-        return {
-            "score": self.score,
-            **self.node.to_dict(),
-            "validity": None if self.validity is None else self.validity.to_dict(),
-            "reason": self.reason,
-            "why": [share.to_dict() for share in self.why.contributions],
-        }
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class HitGroup(ShortRepr):
+class HitGroup(JsonObject):
     """The hits that mention one instance of the class that a question asks for, best first.
 
     ``instance`` is a word or name as the first of them writes it.
     """
 
+    json_form: ClassVar = JsonForm(
+        omitted=("hits",), derived={"ids": (tuple[NodeId, ...], lambda group: [hit.id for hit in group.hits])}
+    )
+
     instance: str
     hits: tuple[Hit, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The group as JSON values: the instance and the ids of its hits."""
-        return {"instance": self.instance, "ids": [hit.id for hit in self.hits]}
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class EngramHit(ShortRepr):
+class EngramHit(JsonObject):
     """A person, place or thing that hits mention, after EcphoryRAG; ``ids`` are those of the hits, best first.
 
     ``score``, 0 to 1, says how near it is to the question. ``type``, ``description`` and ``importance``, 1 to 5,
@@ -908,13 +876,9 @@ class EngramHit(ShortRepr):
     description: str | None = None
     importance: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The engram as JSON values."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "ids": list(self.ids)}
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class InsightHit(ShortRepr):
+class InsightHit(JsonObject):
     """An insight near a question, a shortcut to the memories that it summarizes: their ids are ``source_ids``.
 
     ``score`` is in 0..1; ``level`` is that of :class:`Insight`.
@@ -926,13 +890,9 @@ class InsightHit(ShortRepr):
     source_ids: tuple[NodeId, ...]
     level: int = 1
 
-    def to_dict(self) -> dict[str, Any]:
-        """The insight as JSON values."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "source_ids": list(self.source_ids)}
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ExchangeHit(ShortRepr):
+class ExchangeHit(JsonObject):
     """An earlier prompt like the question, and the response that was given to it.
 
     It says what was answered, not what is true. ``source_ids`` are the memories that were recalled for it, and the
@@ -950,15 +910,9 @@ class ExchangeHit(ShortRepr):
     source: str | None = None
     session: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The exchange as JSON values."""
-        lists = {"source_ids": list(self.source_ids), "used_ids": list(self.used_ids)}
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        return {**fields, **lists, "happened_at": self.happened_at.isoformat()}
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Cost(ShortRepr):
+class Cost(JsonObject):
     """What a recall cost: milliseconds in total and by step, and the estimated tokens of the returned texts.
 
     ``passages_read`` is how many memories the reader has read, ``passages_unread`` how many candidates a deadline or a
@@ -974,7 +928,7 @@ class Cost(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RememberResult(ShortRepr):
+class RememberResult(JsonObject):
     """The result of ``remember``, in the order of the episodes.
 
     ``ids`` has one entry per episode. ``created`` were written now, ``existing`` were there already, ``blocked`` were
@@ -998,19 +952,9 @@ class RememberResult(ShortRepr):
         """The id of the first episode, or of the only one."""
         return self.ids[0]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The ids and counts as JSON values."""
-        ids = {name: list(getattr(self, name)) for name in ("ids", "created", "existing", "blocked", "unread")}
-        return {
-            **ids,
-            "omitted": dict(self.omitted),
-            "extraction": None if self.extraction is None else self.extraction.to_dict(),
-            "estimate": None if self.estimate is None else self.estimate.to_dict(),
-        }
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Page(ShortRepr):
+class Page(JsonObject):
     """Some memories in an order; ``cursor`` leads to the page after this one, None if it is the last.
 
     A page is iterated like its memories. ``notices`` are messages for the user, such as the names in the filter that no
@@ -1027,14 +971,9 @@ class Page(ShortRepr):
     def __len__(self) -> int:
         return len(self.memories)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The page as JSON values."""
-        memories = [memory.to_dict() for memory in self.memories]
-        return {"memories": memories, "cursor": self.cursor, "notices": list(self.notices)}
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ForgetResult(ShortRepr):
+class ForgetResult(JsonObject):
     """What ``forget`` removed: ``episode_ids`` as asked for, ``entity_ids`` that nothing else mentioned.
 
     ``exchange_ids`` are the exchanges that go with a memory which was shown for their response. Insights derived from a
@@ -1050,33 +989,21 @@ class ForgetResult(ShortRepr):
     def __bool__(self) -> bool:
         return bool(self.episode_ids)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The ids as JSON values."""
-        return {
-            "episode_ids": list(self.episode_ids),
-            "entity_ids": list(self.entity_ids),
-            "exchange_ids": list(self.exchange_ids),
-            "notices": list(self.notices),
-        }
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Insight(ShortRepr):
+class Insight(JsonObject):
     """A summary of several memories, with its sources; it is deleted with any of them.
 
     ``level`` is 1 for insights over memories, one more for each level of insights over insights. ``is_valid`` is False
     once one of its sources was superseded.
     """
 
+    json_form: ClassVar = JsonForm(inline=("node",))
+
     node: Node
     level: int
     sources: tuple[Node, ...]
     is_valid: bool = True
-
-    def to_dict(self) -> dict[str, Any]:
-        """The insight as JSON values, its sources whole."""
-        head = {"id": self.node.id, "text": self.node.text, "level": self.level, "is_valid": self.is_valid}
-        return {**head, "sources": [node.to_dict() for node in self.sources]}
 
 
 class FactRelation(StrEnum):
@@ -1087,7 +1014,7 @@ class FactRelation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FactUpdate(ShortRepr):
+class FactUpdate(JsonObject):
     """A fact update that consolidation found: ``new`` supersedes ``old`` or contradicts it.
 
     ``valid_from`` is when ``new`` becomes valid, ``valid_to`` when it ends by its own words; ``confidence`` is in 0..1.
@@ -1100,20 +1027,9 @@ class FactUpdate(ShortRepr):
     confidence: float
     relation: FactRelation = FactRelation.SUPERSEDES
 
-    def to_dict(self) -> dict[str, Any]:
-        """The update as JSON values, both memories whole."""
-        return {
-            "valid_from": self.valid_from.isoformat(),
-            "valid_to": _iso(self.valid_to),
-            "confidence": self.confidence,
-            "relation": self.relation.value,
-            "old": self.old.to_dict(),
-            "new": self.new.to_dict(),
-        }
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class History(ShortRepr):
+class History(JsonObject):
     """The history of a memory: its predecessors and successors, oldest first, and the accesses that are kept.
 
     The ``nth`` of an access says how many of its kind there were, expired ones included.
@@ -1123,15 +1039,6 @@ class History(ShortRepr):
     predecessors: tuple[Node, ...]
     successors: tuple[Node, ...]
     accesses: tuple[Access, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The history as JSON values."""
-        return {
-            "node": self.node.to_dict(),
-            "predecessors": [node.to_dict() for node in self.predecessors],
-            "successors": [node.to_dict() for node in self.successors],
-            "accesses": [access.to_dict() for access in self.accesses],
-        }
 
 
 def _iso(time: datetime | None) -> str | None:

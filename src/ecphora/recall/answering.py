@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..language.question import is_question
+from ..model.json_form import JsonObject
 from ..model.ports import LLM, Prompt
-from ..model.reprs import ShortRepr
 from ..model.text_format import iso_minute
 from ..model.types import Evidence, Hit, LLMUsage, NodeId
 from ..models import prompts
@@ -25,7 +25,7 @@ NO_USAGE = LLMUsage()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Answer(ShortRepr):
+class Answer(JsonObject):
     """An answer and the memories that it cites.
 
     ``cited_ids`` are the memories it cites, all of them shown to the model or quoted. ``is_answered`` is False if the

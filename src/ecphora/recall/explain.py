@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from ..language.scripts import estimate_tokens
 from ..model.graph.graph import Graph
-from ..model.reprs import ShortRepr
+from ..model.json_form import JsonForm, JsonObject
 from ..model.types import Contribution, Filter, NodeId, Query, Why
 from ..retrieval import filters, fusion
 from .ranking import Ranking
@@ -36,7 +36,7 @@ class MissReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class WhyNot(ShortRepr):
+class WhyNot(JsonObject):
     """Why a memory did not come back.
 
     ``rank`` is its rank, from 1, among the ``candidates`` that were active. ``score`` is the sum of its contributions.
@@ -45,6 +45,8 @@ class WhyNot(ShortRepr):
     says in words what sets that hit apart from it, as ``Hit.reason`` does. ``failed_filters`` names the conditions that
     keep it out, ``required_budget`` is a budget that has room for it; both are there only where that is the reason.
     """
+
+    json_form: ClassVar = JsonForm(derived={"sentence": (str, str)})
 
     id: NodeId
     miss_reason: MissReason
@@ -57,18 +59,6 @@ class WhyNot(ShortRepr):
     reason: str = ""
     failed_filters: tuple[str, ...] = ()
     required_budget: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The answer as JSON values, with the sentence that ``print`` shows."""
-        plain = ("rank", "candidates", "score", "cutoff_score", "cutoff_rank", "reason", "required_budget")
-        return {
-            "id": self.id,
-            "miss_reason": self.miss_reason.value,
-            **{name: getattr(self, name) for name in plain},
-            "failed_filters": list(self.failed_filters),
-            "shortfall": [{"feature": share.feature, "value": share.value} for share in self.shortfall],
-            "sentence": str(self),
-        }
 
     def __str__(self) -> str:
         rank = f"{_ordinal(self.rank)} of {self.candidates:,}"

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from ..errors import InvalidInput
 from ..language.scripts import estimate_tokens
+from ..model.json_form import JsonForm, JsonObject
 from ..model.reprs import ShortRepr, show
 from ..model.text_format import (
     REPLACEMENT,
@@ -110,7 +111,7 @@ PROMPT_ROLES = ("system", "developer", "user")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Recollection(ShortRepr):
+class Recollection(JsonObject):
     """The result of a query, best hit first. ``evidence`` is the answerability band of ``confidence``, in 0..1.
 
     Its length is the number of hits; an index returns a hit, a slice a tuple of hits. ``print`` and notebooks show it
@@ -118,6 +119,16 @@ class Recollection(ShortRepr):
     the recall was asked to include it. ``notices`` are messages for the user, such as the names in the filter that no
     memory has.
     """
+
+    json_form: ClassVar = JsonForm(
+        inline=("cost",),
+        omitted=("find_groups",),
+        derived={
+            "question": (str, lambda found: found.query.text),
+            "groups": (tuple[HitGroup, ...], lambda found: found.groups),
+        },
+        encoders={"hits": lambda hits: [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(hits, 1)]},
+    )
 
     query: Query
     strategy: str
@@ -160,23 +171,6 @@ class Recollection(ShortRepr):
 
     def _repr_html_(self) -> str:
         return html_table(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """The recollection as JSON values, the hits with their ranks, the groups with the ids of their hits."""
-        return {
-            "question": self.query.text,
-            "strategy": self.strategy,
-            "evidence": self.evidence.value,
-            "confidence": round(self.confidence, 4),
-            "milliseconds": round(self.cost.milliseconds, 3),
-            "tokens": self.cost.tokens,
-            "hits": [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self.hits, 1)],
-            "groups": [group.to_dict() for group in self.groups],
-            "engrams": [engram.to_dict() for engram in self.engrams],
-            "insights": [insight.to_dict() for insight in self.insights],
-            "exchanges": [exchange.to_dict() for exchange in self.exchanges],
-            "notices": list(self.notices),
-        }
 
     def to_prompt(self, budget: int = DEFAULT_BUDGET) -> str:
         """The hits as a text for a model's prompt, of at most ``budget`` tokens (estimated), oldest first.

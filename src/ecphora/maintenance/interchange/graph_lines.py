@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from ...errors import InvalidInput, InvalidRecord
+from ...model.json_form import JsonForm, JsonObject
 from ...model.reprs import show
 from ...model.types import Episode, RememberResult
 from .json_lines import SkippedLine, skipped_notices
@@ -31,9 +32,17 @@ class GraphLines:
     skipped: tuple[SkippedLine, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GraphImport:
+@dataclass(frozen=True, slots=True, repr=False)
+class GraphImport(JsonObject):
     """What an import added, what it left out because it was forgotten here, and the lines that it skipped."""
+
+    json_form: ClassVar = JsonForm(
+        omitted=("skipped",),
+        derived={
+            "skipped_lines": (int, lambda added: len(added.skipped)),
+            "notices": (tuple[str, ...], lambda added: added.notices),
+        },
+    )
 
     entities: int
     observations: int
@@ -46,17 +55,6 @@ class GraphImport:
         """What was added by remembering the episodes of a graph."""
         kinds = count_kinds(result.created, episodes)
         return cls(kinds[ENTITY], kinds[OBSERVATION], kinds[RELATION], len(result.blocked), skipped)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The counts as JSON values, with notices for the user."""
-        return {
-            "entities": self.entities,
-            "observations": self.observations,
-            "relations": self.relations,
-            "blocked": self.blocked,
-            "skipped_lines": len(self.skipped),
-            "notices": list(self.notices),
-        }
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from ...model.types import Backup, RememberResult, TransferResult
 from ...model.validation import check_name, check_progress
 from ...recall.recollection import CandidatesFound, HitsRanked, RecallEnd, RecallEvent
 from ...remember.blocked_warning import warn_of_blocked
-from ..wire.serialize import arguments_to_json
+from ..wire.arguments import arguments_to_json
 from . import transfer
 from .server_connection import ServerConnection, error_of
 

@@ -18,10 +18,10 @@ from starlette.responses import JSONResponse, Response
 
 from ...errors import InvalidInput
 from ...memory import Memory
+from ...model.json_form import to_json
 from ...model.validation import MAX_NAME_CHARS
 from ...stores.sqlite import SQLiteStore
 from ..wire.deserialize import argument_names, arguments_from_json
-from ..wire.serialize import to_json
 from . import operations, schemas
 from .access_control import check_rights, check_rights_anywhere
 from .failures import RequestError, error_dict

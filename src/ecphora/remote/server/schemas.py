@@ -17,11 +17,12 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model, mode
 
 from ...consolidation.run import ConsolidationResult
 from ...model.conditions import Condition
+from ...model.json_form import form_of, written_fields
 from ...model.types import Contribution, Hit, HitGroup, Media, MediaKind, Why
 from ...model.validation import MAX_NAME_CHARS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS
 from ...recall.recollection import Recollection
+from ..wire.arguments import ARGUMENT_TYPES
 from ..wire.deserialize import argument_names
-from ..wire.forms import ARGUMENT_TYPES, form_of, written_fields
 from .operations import Operation
 
 _NAME = {"min_length": 1, "max_length": MAX_NAME_CHARS}
@@ -235,14 +236,12 @@ def _answer_model(cls: Any) -> type[BaseModel]:
 
 def _answer_fields(cls: Any) -> dict[str, Any]:
     form, hints = form_of(cls), get_type_hints(cls)
-    found: dict[str, Any] = {one: (type_, ...) for one, (type_, _get) in form.derived.items()}
+    found: dict[str, Any] = {one: (_output_type(type_), ...) for one, (type_, _get) in form.derived.items()}
     for one in form.inline:
         found.update(_answer_fields(hints[one]))
     for one in written_fields(cls):
         hint = hints[one]
         found[one] = (list[_RANKED_HIT] if (cls, one) == (Recollection, "hits") else _output_type(hint), ...)
-    if cls is Recollection:
-        found["groups"] = (list[_GROUP], ...)
     return found
 
 

@@ -17,11 +17,11 @@ from starlette.types import Receive, Scope, Send
 
 from ...errors import InvalidRecord, StoreReplaced
 from ...memory import Memory, view_in_zone
+from ...model.json_form import to_json
 from ...model.ports import LLM, Clock
 from ...model.times import utc_now
 from ...model.types import ScopeInfo
 from ...stores.sqlite import SQLiteStore
-from ..wire.serialize import to_json
 from .failures import answer_error
 from .jobs import Jobs
 from .open_scopes import OpenScopes

@@ -16,11 +16,12 @@ from datetime import datetime, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from ...errors import InvalidInput, StoreBusy, StoreReadOnly
+from ...model.json_form import JsonForm, JsonObject
 from ...model.ports import Clock
-from ...model.reprs import ShortRepr, show
+from ...model.reprs import show
 from ...model.times import check_zone, utc_now, zone_name
 from ...model.validation import (
     check_items,
@@ -60,11 +61,13 @@ ALL_RIGHTS = frozenset(Right)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Grant(ShortRepr):
+class Grant(JsonObject):
     """What a token allows. ``scopes`` are the names of scopes, or ``"*"`` for every scope.
 
     ``zone`` is where its user is, a name of the tz database; None for the zone of the server.
     """
+
+    json_form: ClassVar = JsonForm(omitted=("sha256",))
 
     name: str
     sha256: str
@@ -94,17 +97,6 @@ class Grant(ShortRepr):
     def is_expired(self, now: datetime) -> bool:
         """Whether the token is not valid any more."""
         return self.expires_at is not None and self.expires_at <= now
-
-    def to_dict(self) -> dict[str, Any]:
-        """The grant as JSON values, without the digest of its token."""
-        return {
-            "name": self.name,
-            "scopes": self.scopes if isinstance(self.scopes, str) else list(self.scopes),
-            "rights": [right.value for right in self.rights],
-            "created_at": self.created_at.isoformat(),
-            "expires_at": None if self.expires_at is None else self.expires_at.isoformat(),
-            "zone": self.zone,
-        }
 
 
 class Tokens:

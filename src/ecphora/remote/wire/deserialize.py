@@ -10,6 +10,7 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from ...errors import InvalidInput
+from ...model.json_form import form_of
 from ...model.reprs import show
 from ...model.types import (
     AccessKind,
@@ -26,7 +27,7 @@ from ...model.types import (
 )
 from ...recall.recollection import Recollection
 from ...remember.messages import MessageOptions
-from .forms import ARGUMENT_TYPES, LOCAL_ARGUMENTS, form_of
+from .arguments import ARGUMENT_TYPES, LOCAL_ARGUMENTS
 
 T = TypeVar("T")
 Decode = Callable[[Any], Any]

@@ -3,11 +3,11 @@
 import threading
 import time
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
+from ...model.json_form import JsonObject
 from ...model.ports import LLM, Embedder, similarity_floor
-from ...model.reprs import ShortRepr, call_repr
+from ...model.reprs import call_repr
 from ...model.types import Floats, LLMUsage, Node, Vectors
 from ...model.validation import check_component
 from ...models.llm_client import LLMBudget, LLMClient, LLMRun, ReplyCache, Request
@@ -23,7 +23,7 @@ PAUSE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class OracleReport(ShortRepr):
+class OracleReport(JsonObject):
     """How insights came about: ``by_model`` texts were written now, ``cached`` ones had been written before.
 
     ``rejected`` of these were not taken. ``quoted`` insights quote their sources because the model failed or the budget
@@ -36,11 +36,6 @@ class OracleReport(ShortRepr):
     quoted: int = 0
     errors: tuple[str, ...] = ()
     usage: LLMUsage = field(default_factory=LLMUsage)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The counts, the errors and the usage as JSON values."""
-        counts = {name: getattr(self, name) for name in ("by_model", "cached", "rejected", "quoted")}
-        return {**counts, "errors": list(self.errors), "usage": asdict(self.usage)}
 
 
 class LLMOracle:
