@@ -71,12 +71,6 @@ export interface AnswerRequest {
   record?: boolean;
 }
 
-/** What the recall would return if no reader read the candidates, best first. */
-export interface CandidatesEvent {
-  event: "candidates";
-  hits: Hit[];
-}
-
 /** The arguments of `chunks`. */
 export interface ChunksRequest {
   /** The id of a memory. */
@@ -127,12 +121,6 @@ export interface Contribution {
 export interface CountRequest {
   /** Which memories are eligible. */
   where?: Filter;
-}
-
-/** The end of the recall, with all that it answers without `stream`. */
-export interface EndEvent {
-  event: "end";
-  recollection: Recollection;
 }
 
 /**
@@ -204,12 +192,6 @@ export interface ErrorAnswer {
 export interface ErrorDetail {
   type: string;
   message: string;
-}
-
-/** The end of a recall that failed. */
-export interface ErrorEvent {
-  event: "error";
-  error: ErrorDetail;
 }
 
 /** The answerability band: how well a recollection answers its query. */
@@ -435,48 +417,10 @@ export interface HistoryRequest {
   id: string;
 }
 
-/**
- * One memory that came back, how strongly, and why.
- *
- * `validity` says whether it is still valid, None where nothing bounds, supersedes or contradicts it.
- * `find_reason` computes the text of `reason`.
- */
-export interface Hit {
-  reason: string;
-  id: string;
-  kind: Kind;
-  text: string;
-  happened_at: string;
-  recorded_at: string;
-  speaker: string | null;
-  session: string | null;
-  title: string | null;
-  source: string | null;
-  document: string | null;
-  position: number;
-  start: number;
-  heading: string | null;
-  valid_from: string | null;
-  valid_to: string | null;
-  trust: number;
-  metadata: Record<string, string | number | boolean | (string | number | boolean | null)[] | null>;
-  seq: number;
-  media: StoredMedia[];
-  score: number;
-  why: Contribution[];
-  validity: Validity | null;
-}
-
 /** The hits that mention one instance of a class, by their ids. */
 export interface HitGroup {
   instance: string;
   ids: string[];
-}
-
-/** The hits of the recall, best first. */
-export interface HitsEvent {
-  event: "hits";
-  hits: Hit[];
 }
 
 /**
@@ -808,9 +752,6 @@ export interface RankedHit {
 /** When a recall has a reader read its best candidates: if the ranking leaves doubt, never, or always. */
 export type Reading = "auto" | "never" | "always";
 
-/** An event of a streamed recall: one line of the answer. The last one is `end` or `error`. */
-export type RecallEvent = CandidatesEvent | HitsEvent | EndEvent | ErrorEvent;
-
 /** The arguments of `recall_for`. */
 export interface RecallForRequest {
   /** A chat message, or the conversation as a list of them. */
@@ -865,8 +806,6 @@ export interface RecallRequest {
   include?: string | string[];
   explain?: boolean;
   log_access?: boolean;
-  /** Answer with the events of the recall, an object a line, as they happen. */
-  stream?: boolean;
 }
 
 /**

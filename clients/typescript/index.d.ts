@@ -1,14 +1,10 @@
 import type {
-  CandidatesEvent,
   ConsolidateRequest,
   ConsolidationResult,
-  EndEvent,
   EntitiesMethods,
   FactsMethods,
-  HitsEvent,
   MaintenanceMethods,
   PlainMethods,
-  RecallRequest,
   TransferResult,
 } from "./generated.js";
 
@@ -55,9 +51,6 @@ export class EcphoraError extends Error {
   readonly status: number | null;
 }
 
-/** An event of a streamed recall. The last one is `end`, with all that `recall` returns. */
-export type RecallStreamEvent = CandidatesEvent | HitsEvent | EndEvent;
-
 /** A memory behind a server, made by `connect`. */
 export interface RemoteMemory extends PlainMethods {
   /** Whose memory it is. */
@@ -68,13 +61,6 @@ export interface RemoteMemory extends PlainMethods {
   readonly entities: EntitiesMethods;
   /** Batches that can be undone, decayed memories, and marks. */
   readonly maintenance: MaintenanceMethods;
-
-  /** Recall in steps: the candidates before the reader reads them, the hits, and the end with all the rest. */
-  streamRecall(
-    question: string,
-    options?: Omit<RecallRequest, "question" | "stream">,
-    call?: CallOptions,
-  ): AsyncGenerator<RecallStreamEvent, void, undefined>;
 
   /**
    * Process what is new, and wait for the end. `onProgress` gets the number of memories processed and their total. If

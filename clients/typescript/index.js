@@ -218,17 +218,6 @@ export class RemoteMemory extends RemoteView {
     this.maintenance = new RemoteMaintenance(connection, scope);
   }
 
-  async *streamRecall(question, options = {}, { signal } = {}) {
-    const body = JSON.stringify({ ...options, question, stream: true });
-    for await (const line of this.#connection.lines("/v1/recall", { body, query: { scope: this.scope }, signal })) {
-      const event = JSON.parse(line);
-      if (event.event === "error") throw new EcphoraError(event.error.type, event.error.message);
-      yield event;
-      if (event.event === "end") return;
-    }
-    throw new EcphoraError("ServerUnavailable", "the server broke the recall off; recall again");
-  }
-
   async consolidate({ onProgress, ...options } = {}, { signal } = {}) {
     const query = { scope: this.scope };
     const started = await this.#connection.json("POST", "/v1/consolidate", { body: JSON.stringify(options), query, signal });

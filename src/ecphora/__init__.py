@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     from .recall.answering import Answer
     from .recall.explain import MissReason, WhyNot
     from .recall.lookup import Order
-    from .recall.recollection import CandidatesFound, HitsRanked, RecallEnd, RecallEvent, Recollection
+    from .recall.recollection import Recollection
     from .remember.blocked_warning import BlockedWarning
     from .remember.messages import MessageOptions
     from .remember.triggers import AutoConsolidate
@@ -115,7 +115,6 @@ _HOMES = {
     "AutoConsolidate": "remember.triggers",
     "Backup": "model.types",
     "BlockedWarning": "remember.blocked_warning",
-    "CandidatesFound": "recall.recollection",
     "ConsolidationResult": "consolidation.run",
     "Contribution": "model.types",
     "Cost": "model.types",
@@ -138,7 +137,6 @@ _HOMES = {
     "History": "model.types",
     "Hit": "model.types",
     "HitGroup": "model.types",
-    "HitsRanked": "recall.recollection",
     "IdCollision": "errors",
     "Include": "model.types",
     "Insight": "model.types",
@@ -174,8 +172,6 @@ _HOMES = {
     "PluginError": "errors",
     "Query": "model.types",
     "ReaderUnavailable": "errors",
-    "RecallEnd": "recall.recollection",
-    "RecallEvent": "recall.recollection",
     "Recollection": "recall.recollection",
     "Relation": "model.types",
     "RelationName": "model.types",
@@ -223,7 +219,6 @@ __all__ = [  # plainly sorted
     "AutoConsolidate",
     "Backup",
     "BlockedWarning",
-    "CandidatesFound",
     "ConsolidationResult",
     "Contribution",
     "Cost",
@@ -246,7 +241,6 @@ __all__ = [  # plainly sorted
     "History",
     "Hit",
     "HitGroup",
-    "HitsRanked",
     "IdCollision",
     "Include",
     "Insight",
@@ -282,8 +276,6 @@ __all__ = [  # plainly sorted
     "PluginError",
     "Query",
     "ReaderUnavailable",
-    "RecallEnd",
-    "RecallEvent",
     "Recollection",
     "Relation",
     "RelationName",

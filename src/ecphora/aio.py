@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
@@ -10,20 +10,7 @@ from datetime import tzinfo
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import (
-    Any,
-    Concatenate,
-    Generic,
-    Literal,
-    ParamSpec,
-    Protocol,
-    Self,
-    TypedDict,
-    TypeVar,
-    Unpack,
-    cast,
-    overload,
-)  # fmt: skip
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast
 
 from .errors import InvalidInput, StoreClosed
 from .memory import Entities, Facts, Maintenance, Memory
@@ -32,8 +19,7 @@ from .model.pickling import OpenInEachProcess
 from .model.ports import Store, Strategy
 from .model.reprs import call_repr, show
 from .model.same_parameters import same_parameters
-from .model.types import Filter, MediaQuery, Reading, When
-from .recall.recollection import RecallEnd, RecallEvent, Recollection
+from .recall.recollection import Recollection
 from .retrieval.confidence import EvidenceBands
 from .tools.function_tools import ToolReply, ToolSet
 
@@ -55,8 +41,6 @@ class MemoryLike(Protocol):
     def entities(self) -> Any: ...
     @property
     def maintenance(self) -> Any: ...
-    @property
-    def stream_recall(self) -> Callable[..., Iterator[RecallEvent]]: ...
     def close(self) -> None: ...
 
 
@@ -126,8 +110,7 @@ async def _wait_for_end(future: "Future[Any]") -> None:
 
 def _build_reasons(result: R) -> R:
     """Build the reasons of hits, which would otherwise read the file when they are first read."""
-    found = result.recollection if isinstance(result, RecallEnd) else result
-    for hit in found if isinstance(found, Recollection) else getattr(found, "hits", ()):
+    for hit in result if isinstance(result, Recollection) else ():
         _ = hit.reason
     return result
 
@@ -181,25 +164,6 @@ class AsyncMaintenance(AsyncCalls[Any]):
     unarchive = offload(Maintenance.unarchive, writes=True)
 
 
-class RecallOptions(TypedDict, total=False):
-    """The keywords of :meth:`ecphora.Memory.recall`."""
-
-    limit: int
-    budget: int | None
-    where: Filter
-    as_of: When | None
-    known_at: When | None
-    retroactive: bool
-    goal: str | None
-    media_query: MediaQuery | None
-    strategy: str | Strategy | None
-    reading: str | Reading
-    reading_ms: float | None
-    include: str | Iterable[str]
-    explain: bool
-    log_access: bool
-
-
 class AsyncMethods(AsyncCalls[M]):
     """The methods that every memory has, each a coroutine that runs in a thread."""
 
@@ -239,39 +203,7 @@ class AsyncMethods(AsyncCalls[M]):
 
     # ---- recall
 
-    @overload
-    def recall(
-        self, question: str, *, stream: Literal[False] = False, **options: Unpack[RecallOptions]
-    ) -> Coroutine[Any, Any, Recollection]: ...
-
-    @overload
-    def recall(
-        self, question: str, *, stream: Literal[True], **options: Unpack[RecallOptions]
-    ) -> AsyncGenerator[RecallEvent, None]: ...
-
-    def recall(
-        self, question: str, *, stream: bool = False, **options: Unpack[RecallOptions]
-    ) -> Coroutine[Any, Any, Recollection] | AsyncGenerator[RecallEvent, None]:
-        """Return the memories that belong to a question; with ``stream=True``, the events of :meth:`stream_recall`.
-
-        The other keywords are those of :meth:`ecphora.Memory.recall`. The reasons of the hits are built at once, since
-        they may read the file; ``explain=False`` saves that.
-        """
-        return self.stream_recall(question, **options) if stream else self._recall(question, **options)
-
-    _recall = offload(Memory.recall)
-
-    @same_parameters(Memory.stream_recall)
-    async def stream_recall(self, question: str, **options: Any) -> AsyncGenerator[RecallEvent, None]:
-        """Recall in steps, as an asynchronous iterator; see :meth:`ecphora.Memory.stream_recall`."""
-
-        def next_event(events: Iterator[RecallEvent]) -> RecallEvent | None:
-            return next(events, None)
-
-        events = await self._threads.run(lambda memory: self._find(memory).stream_recall(question, **options))
-        while (event := await self._threads.run(lambda _memory: next_event(events))) is not None:
-            yield event
-
+    recall = offload(Memory.recall)
     recall_for = offload(Memory.recall_for)
     why_not = offload(Memory.why_not)
     answer = offload(Memory.answer)

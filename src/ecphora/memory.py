@@ -5,16 +5,15 @@ them.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 from threading import Event
-from time import perf_counter
 from types import TracebackType
-from typing import Any, Literal, Self, TextIO
+from typing import Literal, Self, TextIO
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from .model.ids import ACCEPT_PREFIX, MERGE_PREFIX, REJECT_PREFIX, content_id
 from .model.pickling import OpenInEachProcess
 from .model.ports import (
     LLM,
+    Activation,
     BackupStore,
     Clock,
     Embedder,
@@ -47,7 +47,6 @@ from .model.ports import (
     embedder_coverage,
 )
 from .model.reprs import call_repr, show
-from .model.same_parameters import same_parameters
 from .model.times import check_zone, in_zone, utc_now
 from .model.types import (
     Access,
@@ -117,8 +116,8 @@ from .recall.exchange import exchange_batch, exchange_id
 from .recall.explain import WhyNot, why_not
 from .recall.feedback import feedback_batch, question_id
 from .recall.lookup import Order
-from .recall.recall_steps import RecallSteps
-from .recall.recollection import DEFAULT_BUDGET, CandidatesFound, HitsRanked, RecallEnd, RecallEvent, Recollection
+from .recall.prepared_recall import PreparedRecall, StepTimer
+from .recall.recollection import DEFAULT_BUDGET, Recollection
 from .remember import documents, encode, repeats
 from .remember.blocked_warning import warn_of_blocked
 from .remember.erasure import check_forgettable, erase
@@ -655,7 +654,8 @@ class Memory(OpenInEachProcess):
         counted, see ``unlogged_count``. Raises ``InvalidInput`` for ``retroactive`` without ``as_of``, and for a
         ``goal`` if the strategy takes none.
         """
-        steps = self._begin_recall(
+        timer = StepTimer()
+        prepared = self._prepare_recall(
             question,
             limit=limit,
             budget=budget,
@@ -672,27 +672,16 @@ class Memory(OpenInEachProcess):
             explain=explain,
             log_access=log_access,
         )
-        return self._end_recall(steps)
+        timer.end("embed")
+        activation = prepared.activate()
+        timer.end("activate")
+        hits = tuple(prepared.rank(activation).hits)
+        if log_access:
+            with current_cancellation().commit():
+                self._log_recall(prepared, activation, hits)
+        return prepared.recollection(activation, hits, self.evidence_bands, timer)
 
-    @same_parameters(recall)
-    def stream_recall(self, question: str, **options: Any) -> Iterator[RecallEvent]:
-        """Recall in steps: the candidates before the reader reads them, the hits, and the end with all the rest.
-
-        The parameters are those of :meth:`recall`, and the last event holds what it returns. The arguments are checked
-        at once; each step runs when its event is asked for, on the graph of the beginning. The time between two events
-        is not part of the cost.
-
-        The access log is written with the last event. If you stop before, nothing is logged, and there is nothing to
-        close.
-        """
-        return self._recall_events(self._begin_recall(question, **options))
-
-    def _recall_events(self, steps: RecallSteps) -> Iterator[RecallEvent]:
-        yield CandidatesFound(steps.candidate_hits())
-        yield HitsRanked(steps.hits)
-        yield RecallEnd(self._end_recall(steps))
-
-    def _begin_recall(
+    def _prepare_recall(
         self,
         question: str,
         *,
@@ -710,9 +699,8 @@ class Memory(OpenInEachProcess):
         include: str | Iterable[str] = (),
         explain: bool = True,
         log_access: bool = True,
-    ) -> RecallSteps:
+    ) -> PreparedRecall:
         """Check the arguments of a recall and embed its question."""
-        started = perf_counter()
         limit, budget = check_recall(limit, budget, explain=explain, log_access=log_access)
         when_to_read, reading_ms = check_reading(reading, reading_ms)
         included = check_include(include)
@@ -742,7 +730,7 @@ class Memory(OpenInEachProcess):
                 read_codes=self._scope_writer.code_source,
             )
         )
-        steps = RecallSteps(
+        return PreparedRecall(
             chosen,
             query,
             graph,
@@ -751,19 +739,8 @@ class Memory(OpenInEachProcess):
             limit,
             budget,
             explain=explain,
-            log_access=log_access,
             include=included,
         )
-        steps.seconds["embed"] = perf_counter() - started
-        return steps
-
-    def _end_recall(self, steps: RecallSteps) -> Recollection:
-        """Log the recall and return its result."""
-        hits = steps.hits
-        if steps.log_access:
-            with current_cancellation().commit(), steps.measure("fetch"):
-                self._log_recall(steps, hits)
-        return steps.recollection(self.evidence_bands)
 
     def recall_for(
         self,
@@ -833,7 +810,7 @@ class Memory(OpenInEachProcess):
         Of a long text the best chunk counts. This leaves no trace in the access log.
         """
         id = check_id(id)  # noqa: A001
-        steps = self._begin_recall(
+        prepared = self._prepare_recall(
             question,
             limit=limit,
             budget=budget,
@@ -847,19 +824,20 @@ class Memory(OpenInEachProcess):
             reading=reading,
             reading_ms=reading_ms,
         )
-        return why_not(steps.ranked_hits(), id, documents.node_ids_of(steps.graph, id))
+        ranked_hits = prepared.rank(prepared.activate())
+        return why_not(ranked_hits, id, documents.node_ids_of(prepared.graph, id))
 
-    def _log_recall(self, steps: RecallSteps, hits: Sequence[Hit]) -> None:
+    def _log_recall(self, prepared: PreparedRecall, activation: Activation, hits: Sequence[Hit]) -> None:
         """Log what a recall stimulated and returned, and remember the episode that it creates."""
-        activation, now, needs_full_log = steps.activation, steps.query.now, reads_full_log(steps.strategy)
-        accesses = recall_accesses(steps.graph, activation, hits, now)
+        now, needs_full_log = prepared.query.now, reads_full_log(prepared.strategy)
+        accesses = recall_accesses(prepared.graph, activation, hits, now)
         episode = (
             None if activation.new_episode is None else documents.check_episode(activation.new_episode, now, self.zone)
         )
         if self.is_read_only:
             self._access_log.count_unlogged(len(accesses) + (episode is not None))
         else:
-            codes = {} if steps.reading is None else steps.reading.new_codes
+            codes = {} if prepared.reading is None else prepared.reading.new_codes
             self._access_log.add(accesses, episode, now, needs_full_log=needs_full_log, codes=codes)
 
     @property

@@ -18,7 +18,6 @@ import pytest
 from ecphora import (
     AsyncMemory,
     AsyncRemoteMemory,
-    CandidatesFound,
     InvalidInput,
     Memory,
     ServerUnavailable,
@@ -229,22 +228,6 @@ def test_cancelled_call_closes_its_connection(silent: SilentServer) -> None:
 
 
 @pytest.mark.medium
-def test_timeout_ends_a_stream(silent: SilentServer) -> None:
-    async def call() -> None:
-        async with connect_async(silent.url) as memory:
-            events = memory.recall(QUESTION, stream=True)
-            waiting = asyncio.ensure_future(anext(events))
-            await take(silent.requests)
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0):
-                    await waiting
-            assert await take(silent.hung_up) == "/v1/recall"
-            assert await memory.count() == 7
-
-    run(call())
-
-
-@pytest.mark.medium
 def test_cancelled_consolidation_is_cancelled_on_the_server() -> None:
     job = {"id": "j", "state": "running", "done": 0, "total": 1, "result": None, "error": None}
     answers = {"/v1/consolidate": {"job": "j"}, "/v1/jobs/j": job, "/v1/jobs/j/cancel": job}
@@ -286,25 +269,6 @@ def test_cancelled_import_writes_nothing(server: Server, scope: str) -> None:
 
     run(call())
     assert waits == [True]
-
-
-@pytest.mark.medium
-def test_stream_that_is_left_early_closes_its_connection(server: Server, scope: str) -> None:
-    async def call() -> None:
-        async with (
-            httpx2.AsyncClient(limits=httpx2.Limits(max_connections=1), timeout=SECONDS) as client,
-            connect_async(server.url, server.token(scope), scope, http_client=client) as memory,
-        ):
-            await memory.remember("Ana lives in Porto.")
-            for _ in range(3):
-                events = memory.recall(QUESTION, stream=True)
-                async for event in events:
-                    assert isinstance(event, CandidatesFound)
-                    break
-                await events.aclose()
-                assert await memory.count() == 1  # on the only connection
-
-    run(call())
 
 
 @pytest.mark.medium

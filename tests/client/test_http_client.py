@@ -162,8 +162,7 @@ class Endless(httpx2.SyncByteStream):
 
 @pytest.mark.parametrize("status", [200, 500])
 @pytest.mark.parametrize("call", [
-    lambda memory: memory.count(), lambda memory: list(memory.stream_recall("Where?")),
-    lambda memory: memory.import_([]), lambda memory: memory.export(io.StringIO()),
+    lambda memory: memory.count(), lambda memory: memory.import_([]), lambda memory: memory.export(io.StringIO()),
 ])  # fmt: skip
 def test_answer_without_end_is_not_read_to_the_end(
     status: int, call: Callable[[RemoteMemory], object], monkeypatch: pytest.MonkeyPatch

@@ -20,12 +20,10 @@ import pytest
 
 from ecphora import (
     AsyncRemoteMemory,
-    CandidatesFound,
     Episode,
     Evidence,
     Filter,
     HashingEmbedder,
-    HitsRanked,
     IdCollision,
     InvalidInput,
     InvalidRecord,
@@ -36,7 +34,6 @@ from ecphora import (
     Memory,
     MessageOptions,
     MissReason,
-    RecallEnd,
     Recollection,
     RemoteMemory,
     UnknownName,
@@ -184,21 +181,6 @@ def test_recall_returns_hits_with_reasons_and_groups(filled: Memory) -> None:
     assert found.to_messages(500)[0]["role"] == "system"
     assert found.cost.milliseconds > 0
     assert filled.recall("x", explain=False, log_access=False, reading=Reading.NEVER)[0].reason == ""
-
-
-def test_recall_is_streamed(filled: Memory) -> None:
-    filled.remember("A line separator\u2028is in this text.")
-    first, second, last = filled.stream_recall("What has a separator?", limit=2)
-    assert isinstance(first, CandidatesFound)
-    assert isinstance(second, HitsRanked)
-    assert isinstance(last, RecallEnd)
-    assert [hit.id for hit in second.hits] == [hit.id for hit in last.recollection]
-    assert "A line separator\u2028is in this text." in [hit.text for hit in second.hits]
-    assert second.hits[0].reason == last.recollection[0].reason
-    events = filled.stream_recall("What?", explain=False, log_access=False)
-    assert isinstance(next(events), CandidatesFound)
-    with pytest.raises(InvalidInput, match="limit is 0"):
-        next(filled.stream_recall("x", limit=0))
 
 
 def test_why_not_says_what_is_missing(filled: Memory) -> None:

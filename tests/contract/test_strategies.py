@@ -44,7 +44,7 @@ class SimpleWithReader:
     name = "simple with reader"
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
-        return Simple(max_candidates=4).find_candidates(query, graph)(RowNumberReader())
+        return Simple(max_candidates=4).activate_with_reader(query, graph, RowNumberReader())
 
 
 class TestSimpleWithReader(StrategyContract):

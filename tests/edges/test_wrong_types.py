@@ -134,7 +134,6 @@ METHOD_ARGUMENTS: dict[str, dict[str, Any]] = {
     "reject": {"old": "porto", "new": "boat"},
     "remember": {"content": "Something else."},
     "split": {"name": "Ana", "other": "Ben"},
-    "stream_recall": {"question": QUESTION},
     "update": {"id": "porto", "text": "Ana lives in Faro.", "mode": "supersede"},
     "why_not": {"question": QUESTION, "id": "boat"},
 }

@@ -65,13 +65,13 @@ from ecphora.model.types import (
 )
 from ecphora.recall.answering import Answer
 from ecphora.recall.explain import WhyNot
-from ecphora.recall.recollection import CandidatesFound, HitsRanked, RecallEnd, Recollection
+from ecphora.recall.recollection import Recollection
 from ecphora.remember.messages import MessageOptions
 from ecphora.remote.wire.deserialize import from_json
 
 RESULTS: tuple[Any, ...] = (
-    Answer, Backup, CandidatesFound, ConsolidationResult, FactUpdate, ForgetResult, History, HitsRanked, Insight, Node,
-    Page, RecallEnd, Recollection, RememberResult, ScopeInfo, TransferResult, UndoBatch, WhyNot,
+    Answer, Backup, ConsolidationResult, FactUpdate, ForgetResult, History, Insight, Node, Page, Recollection,
+    RememberResult, ScopeInfo, TransferResult, UndoBatch, WhyNot,
 )  # fmt: skip
 LOCAL = {"Graph", "Query"}
 """What methods return that only makes sense in the process of the memory."""
@@ -176,8 +176,6 @@ def through_json(value: object) -> Any:
 
 def assert_equal(read: Any, written: Any) -> None:
     """Equal, but for the arrays of a query, which are not written."""
-    if isinstance(written, RecallEnd):
-        read, written = read.recollection, written.recollection
     if isinstance(written, Recollection):
         assert read.hits == written.hits
         assert [hit.reason for hit in read] == [hit.reason for hit in written]

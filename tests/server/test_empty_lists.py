@@ -27,7 +27,6 @@ EPISODES = [
 QUESTION = "What does Ana like?"
 ARGUMENTS: Mapping[str, dict[str, Any]] = {
     "recall": {"question": QUESTION},
-    "stream_recall": {"question": QUESTION},
     "recall_for": {"messages": [{"role": "user", "content": QUESTION}]},
     "answer": {"question": QUESTION},
     "why_not": {"question": QUESTION, "id": "a"},
@@ -52,7 +51,6 @@ UNRESTRICTED: list[dict[str, Any]] = [
     {"metadata": {}},
 ]
 """Filters that restrict nothing."""
-METHODS = [name for name in ARGUMENTS if name != "stream_recall"]
 
 
 @pytest.fixture
@@ -68,7 +66,7 @@ def test_calls_that_take_a_filter_are_all_tested() -> None:
         name for name, one in methods if not name.startswith("_") and "where" in inspect.signature(one).parameters
     }
     assert with_filter == {*ARGUMENTS, "build_query"}
-    assert {one.name for one in OPERATIONS if "where" in inspect.signature(one.function).parameters} == set(METHODS)
+    assert {one.name for one in OPERATIONS if "where" in inspect.signature(one.function).parameters} == set(ARGUMENTS)
 
 
 def selected(result: Any) -> list[str]:
@@ -88,8 +86,7 @@ def selected(result: Any) -> list[str]:
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_empty_list_matches_nothing_in_a_memory(name: str, where: dict[str, Any], memory: Memory) -> None:
     found = getattr(memory, name)(**ARGUMENTS[name], where=Filter(**where))
-    result = list(found)[-1].recollection if name == "stream_recall" else found
-    assert selected(to_json(result)) == []
+    assert selected(to_json(found)) == []
     assert len(memory) == len(IDS)
 
 
@@ -99,13 +96,13 @@ def test_empty_list_matches_nothing_in_an_asynchronous_memory(where: dict[str, A
         async with AsyncMemory(tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=None) as memory:
             await memory.remember(EPISODES)
             filter_ = Filter(**where)
-            return [await getattr(memory, name)(**ARGUMENTS[name], where=filter_) for name in METHODS]
+            return [await getattr(memory, name)(**ARGUMENTS[name], where=filter_) for name in ARGUMENTS]
 
-    assert [selected(to_json(one)) for one in asyncio.run(call_all())] == [[] for _ in METHODS]
+    assert [selected(to_json(one)) for one in asyncio.run(call_all())] == [[] for _ in ARGUMENTS]
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", ARGUMENTS)
 def test_empty_list_matches_nothing_over_http(name: str, server: Server, scope: str, token: str) -> None:
     server.post("/v1/remember", {"content": to_json(EPISODES)}, token=token, scope=scope)
     path = next(one.path for one in OPERATIONS if one.name == name)

@@ -1,6 +1,5 @@
-"""Streams and jobs: exports, imports, backups, streamed recalls, and consolidation in the background."""
+"""Streams and jobs: exports, imports, backups, and consolidation in the background."""
 
-import json
 import sqlite3
 import threading
 from datetime import UTC, datetime
@@ -94,31 +93,6 @@ def test_backup_is_a_copy_of_the_file(make_server: Any, tmp_path: Path) -> None:
             assert server.post("/v1/backup", token=limited).status_code == 403
 
 
-def events(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
-
-
-@pytest.mark.medium
-def test_streamed_recall_ends_with_what_recall_answers(
-    server: Server, scope: str, token: str, remembered: list[str]
-) -> None:
-    body = {"question": "Where does Ana live?", "limit": 2}
-    plain = server.post("/v1/recall", body, token=token, scope=scope).json()
-    answer = server.post("/v1/recall", {**body, "stream": True}, token=token, scope=scope)
-    assert answer.headers["content-type"] == "application/x-ndjson"
-    found = events(answer.text)
-    assert [event["event"] for event in found] == ["candidates", "hits", "end"]
-    ids = [hit["id"] for hit in plain["hits"]]
-    assert [hit["id"] for hit in found[1]["hits"]] == ids
-    assert [hit["id"] for hit in found[2]["recollection"]["hits"]] == ids
-    assert set(ids) <= set(remembered)
-
-
-def test_streamed_recall_that_cannot_begin_is_refused_as_any_other(server: Server, scope: str, token: str) -> None:
-    answer = server.post("/v1/recall", {"question": "", "stream": True}, token=token, scope=scope)
-    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "InvalidText")
-
-
 # ---- streams by themselves
 
 
@@ -148,9 +122,9 @@ class Client:
         return b"".join(message.get("body", b"") for message in self.sent)
 
 
-def stream(service: Service, write: Any, client: Client, **options: Any) -> None:
+def stream(service: Service, write: Any, client: Client) -> None:
     async def run() -> None:
-        await StreamResponse(service, write, token_name="x", **options)({"type": "http"}, client.receive, client.send)  # noqa: S106  # a name
+        await StreamResponse(service, write, token_name="x")({"type": "http"}, client.receive, client.send)  # noqa: S106  # a name
 
     anyio.run(run)
 
@@ -213,14 +187,11 @@ def test_failure_before_the_first_part_is_an_answer_of_its_own(service: Service)
     assert b"StoreClosed" in client.body
 
 
-def test_failure_after_the_first_part_is_the_last_words_or_breaks_off(service: Service) -> None:
+def test_failure_after_the_first_part_breaks_off(service: Service) -> None:
     def write(write_part: Any) -> None:
         write_part(b"first ")
         raise StoreClosed("closed")
 
-    client = Client()
-    stream(service, write, client, last_words=lambda error: str(error).encode())
-    assert client.body == b"first closed"
     client = Client()
     with pytest.raises(StoreClosed):
         stream(service, write, client)

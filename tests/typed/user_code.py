@@ -18,8 +18,6 @@ from ecphora import (
     MessageOptions,
     Node,
     Page,
-    RecallEnd,
-    RecallEvent,
     Recollection,
     RememberResult,
     When,
@@ -94,33 +92,19 @@ def run_tool(memory: Memory) -> str:
     return reply.text if reply.is_error else tools.call(names[0], {"question": "Where?"})
 
 
-def stream(memory: Memory) -> Recollection | None:
-    """Recall in steps."""
-    hits: tuple[Hit, ...] = ()
-    for event in memory.stream_recall("Where does Ana live?", limit=3, reading="always"):
-        if isinstance(event, RecallEnd):
-            return event.recollection
-        hits = event.hits
-    print(hits)
-    memory.stream_recall("Where?", limit="3")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    return None
-
-
 async def use_async() -> int:
     """Use an AsyncMemory; its parameters and results are those of Memory."""
     async with AsyncMemory("agent.db", embedder=Constant(), scope="ana") as memory:
         stored: RememberResult = await memory.remember("Ana moved to Porto.", speaker="Ana", happened_at="2026-05-03")
         found: Recollection = await memory.recall("Where does Ana live?", limit=3)
-        events: list[RecallEvent] = [event async for event in memory.recall("Where?", limit=3, stream=True)]
-        events += [event async for event in memory.stream_recall("Where?", budget=100)]
         updates: list[FactUpdate] = await memory.facts.updates(limit=3)
         await memory.maintenance.pin(stored.ids)
         node: Node | None = await memory.get(stored.id)
         await memory.remember("Ana", speaker=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        await memory.recall("Ana", limit="3")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+        await memory.recall("Ana", limit="3")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         await memory.maintenance.pin(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         AsyncMemory("agent.db", scope=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        return len(found) + len(updates) + len(events) + (node is not None)
+        return len(found) + len(updates) + (node is not None)
 
 
 async def use_server_async() -> int:
@@ -128,15 +112,13 @@ async def use_server_async() -> int:
     async with ecphora.connect_async("http://127.0.0.1:8765", "ecp_...", scope="ana", retries=1) as memory:
         stored: RememberResult = await memory.remember("Ana moved to Porto.", speaker="Ana", happened_at="2026-05-03")
         found: Recollection = await memory.recall("Where does Ana live?", where=Filter(speakers="Ana"))
-        events: list[RecallEvent] = [event async for event in memory.recall("Where?", limit=3, stream=True)]
-        events += [event async for event in memory.stream_recall("Where?", budget=100)]
         updates: list[FactUpdate] = await memory.facts.updates(limit=3)
         await memory.maintenance.pin(stored.ids)
         node: Node | None = await memory.get(stored.id)
         await memory.remember("Ana", speaker=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         await memory.maintenance.pin(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         ecphora.connect_async("http://x", scope=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        return len(found) + len(updates) + len(events) + (node is not None)
+        return len(found) + len(updates) + (node is not None)
 
 
 def use_server() -> None:
@@ -150,8 +132,7 @@ def use_server() -> None:
         updates: list[FactUpdate] = memory.facts.updates(limit=3)
         memory.maintenance.pin([update.old.id for update in updates])
         counts = memory.consolidate(seconds=1.0, progress=print).counts
-        events = [type(event) for event in memory.stream_recall("Where?", limit=3)]
-        print(node, counts, events, memory.backup("copy.db", overwrite=True).size, len(memory))
+        print(node, counts, memory.backup("copy.db", overwrite=True).size, len(memory))
 
 
 def main() -> None:

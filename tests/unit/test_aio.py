@@ -3,18 +3,17 @@
 import asyncio
 import inspect
 import io
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import pytest
 
-from ecphora import AsyncMemory, CandidatesFound, HitsRanked, Memory, RecallEnd
-from ecphora.aio import AsyncEntities, AsyncFacts, AsyncMaintenance, RecallOptions
+from ecphora import AsyncMemory, Memory
+from ecphora.aio import AsyncEntities, AsyncFacts, AsyncMaintenance
 from ecphora.errors import EmbedderMismatch, InvalidInput, StoreClosed
 from ecphora.memory import Entities, Facts, Maintenance
-from ecphora.model.types import AccessKind
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
 
@@ -81,16 +80,9 @@ METHODS = [
 @pytest.mark.parametrize(("owner", "async_owner", "name"), METHODS)
 def test_parameters_are_those_of_memory(owner: type, async_owner: type, name: str) -> None:
     method = getattr(async_owner, name)
-    if name != "recall":
-        parameters = inspect.signature(getattr(owner, name)).parameters
-        assert list(inspect.signature(method).parameters.values()) == list(parameters.values())
-        assert inspect.iscoroutinefunction(method) or name == "stream_recall"
-
-
-def test_keywords_of_recall_are_those_of_memory() -> None:
-    hints = get_type_hints(Memory.recall)
-    hints = {name: hint for name, hint in hints.items() if name not in {"question", "return"}}
-    assert get_type_hints(RecallOptions) == hints
+    parameters = inspect.signature(getattr(owner, name)).parameters
+    assert list(inspect.signature(method).parameters.values()) == list(parameters.values())
+    assert inspect.iscoroutinefunction(method)
 
 
 def test_parameters_of_the_constructor_are_those_of_memory() -> None:
@@ -169,11 +161,8 @@ def test_reasons_are_built_by_the_call(tmp_path: Path, monkeypatch: pytest.Monke
         async with open_memory(tmp_path / "m.db") as memory:
             await memory.remember(["Ana lives in Porto.", "Ben lives in Faro."])
             found = [await memory.recall(QUESTION), await memory.recall_for([{"role": "user", "content": QUESTION}])]
-            events = [event async for event in memory.stream_recall(QUESTION)]
             monkeypatch.setattr("ecphora.recall.recall.build_reasons", pytest.fail)
-            found += [event.recollection for event in events if isinstance(event, RecallEnd)]
-            streamed = [event for event in events if not isinstance(event, RecallEnd)]
-            assert all(hit.reason for one in (*found, *streamed) for hit in one.hits)
+            assert all(hit.reason for one in found for hit in one)
 
     run(call())
 
@@ -199,42 +188,5 @@ def test_export_and_import_use_files_in_the_thread(tmp_path: Path) -> None:
             await other.import_(iter(out.getvalue().splitlines()))
             assert await other.count() == 2
             assert (await memory.backup(tmp_path / "copy.db")).episodes == 2
-
-    run(call())
-
-
-# ---- streamed recall
-
-
-async def recall_count(memory: AsyncMemory, ids: Iterable[str]) -> int:
-    histories = [await memory.history(id_) for id_ in ids]
-    accesses = [access for history in histories if history is not None for access in history.accesses]
-    return sum(access.kind == AccessKind.RECALLED for access in accesses)
-
-
-@pytest.mark.medium
-def test_stream_is_an_asynchronous_iterator_of_the_events(tmp_path: Path) -> None:
-    async def call() -> None:
-        async with open_memory(tmp_path / "m.db") as memory:
-            await memory.remember(["Ana lives in Porto.", "Ben lives in Faro."])
-            for stream in (memory.recall(QUESTION, limit=1, stream=True), memory.stream_recall(QUESTION, limit=1)):
-                events = [event async for event in stream]
-                assert [type(event) for event in events] == [CandidatesFound, HitsRanked, RecallEnd]
-                assert events[-1].recollection.hits == (await memory.recall(QUESTION, limit=1)).hits  # type: ignore[union-attr]
-            with pytest.raises(InvalidInput, match="limit is 0"):
-                await anext(memory.recall(QUESTION, limit=0, stream=True))
-
-    run(call())
-
-
-def test_stream_that_is_left_early_logs_nothing(tmp_path: Path) -> None:
-    async def call() -> None:
-        async with open_memory(tmp_path / "m.db") as memory:
-            id_ = (await memory.remember("Ana lives in Porto.")).id
-            async for event in memory.recall(QUESTION, stream=True):
-                if isinstance(event, HitsRanked):
-                    break
-            assert await recall_count(memory, [id_]) == 0
-            assert (await memory.recall(QUESTION)).hits
 
     run(call())

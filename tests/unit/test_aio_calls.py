@@ -3,7 +3,7 @@
 import asyncio
 import io
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -258,22 +258,14 @@ def test_call_that_is_cancelled_in_the_queue_never_begins(tmp_path: Path) -> Non
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("stream", [False, True])
-def test_cancelled_recall_stops_reading_and_is_not_logged(tmp_path: Path, *, stream: bool) -> None:
+def test_cancelled_recall_stops_reading_and_is_not_logged(tmp_path: Path) -> None:
     gate = Gate()
     reader = GatedReader(gate)
-
-    async def last_event(memory: AsyncMemory) -> None:
-        async for _event in memory.recall(QUESTION, reading="always", stream=True):
-            pass
 
     async def call() -> None:
         async with open_memory(tmp_path / "m.db", reader=reader) as memory:
             ids = (await memory.remember([f"Ana lives in house {number}." for number in range(6)])).ids
-            recall: Callable[[], Awaitable[object]] = (
-                (lambda: last_event(memory)) if stream else (lambda: memory.recall(QUESTION, reading="always"))
-            )
-            task = asyncio.ensure_future(recall())
+            task = asyncio.ensure_future(memory.recall(QUESTION, reading="always"))
             await gate.wait()
             await cancel(task)  # while the reader still reads
             gate.open()

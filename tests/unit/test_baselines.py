@@ -69,7 +69,7 @@ class GivenReader:
 
 
 def activate(graph: Graph, query: Query, *log_odds: float, limit: int = 24) -> Activation:
-    return Simple(max_candidates=limit).find_candidates(query, graph)(GivenReader(*log_odds))
+    return Simple(max_candidates=limit).activate_with_reader(query, graph, GivenReader(*log_odds))
 
 
 def episodes(scores: Scores) -> NDArray[np.float64]:
@@ -81,7 +81,7 @@ def episodes(scores: Scores) -> NDArray[np.float64]:
 def test_simple_is_the_z_score_and_a_quarter_of_the_reading() -> None:
     graph = build_graph([0.2, 0.8, 0.4, 0.6])
     reader = GivenReader(-4.0, 2.0, 0.0, 8.0)
-    found = Simple().find_candidates(question(), graph)(reader)
+    found = Simple().activate_with_reader(question(), graph, reader)
     z, reading = Z[[3, 0, 2, 1]], np.array([2.0, -1.0, 0.0, 0.5])
     assert reader.received_rows == [1, 3, 2, 0]  # by z
     assert episodes(found.contributions[SIMILARITY]) == pytest.approx(z, abs=1e-5)
@@ -116,7 +116,7 @@ def test_candidates_that_were_not_read_count_as_the_worst() -> None:
 def test_24_memories_are_read() -> None:
     reader = GivenReader(0.0)
     graph = build_graph(np.linspace(0.1, 0.9, 30).tolist())
-    Simple().find_candidates(question(), graph)(reader)
+    Simple().activate_with_reader(question(), graph, reader)
     assert reader.received_rows == [*range(29, 5, -1)]
 
 
@@ -136,7 +136,7 @@ def test_memories_without_a_vector_or_ineligible_are_not_scored_or_read() -> Non
         question(known_at=None, where=Filter(before=sample_node("d", minutes=3).happened_at)),
         GivenReader(1),
     )
-    found = Simple().find_candidates(query, graph)(reader)
+    found = Simple().activate_with_reader(query, graph, reader)
     assert reader.received_rows == [0, 1, 2]
     assert (episodes(found.scores) > 0).tolist() == [True, True, True, False, False]
     assert episodes(found.contributions[SIMILARITY]) == pytest.approx([*Z[:3], 0, 0], abs=1e-5)  # over all episodes
@@ -155,7 +155,7 @@ def test_graph_without_comparable_memories_is_neither_scored_nor_read() -> None:
         (build_graph([0.5, 0.7]), question(where=Filter(sessions="elsewhere"))),
     ):
         reader = GivenReader(1.0)
-        found = Simple().find_candidates(query, graph)(reader)
+        found = Simple().activate_with_reader(query, graph, reader)
         assert not found.scores.any()
         assert found.confidence == 0
         assert not reader.received_rows

@@ -99,6 +99,20 @@ def test_memory_reads_nothing_by_default(open_memory: Callable[[Reader | None], 
     assert found.cost.step_milliseconds["read"] == 0
 
 
+def test_cost_counts_each_step_once(
+    open_memory: Callable[[Reader | None], Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter(range(100))
+    memory = open_memory(WordReader())
+    monkeypatch.setattr("ecphora.recall.prepared_recall.perf_counter", lambda: float(next(seconds)))
+    cost = recall(memory).cost
+    steps = dict(cost.step_milliseconds)
+    assert cost.milliseconds == pytest.approx(sum(steps.values())) == pytest.approx(3000)
+    assert 0 < steps["read"] < 1000
+    assert steps["activate"] == pytest.approx(1000 - steps["read"])
+    assert (steps["embed"], steps["fetch"]) == (1000, 1000)
+
+
 def test_reader_gets_question_day_and_passages_with_their_context(
     open_memory: Callable[[Reader | None], Memory],
 ) -> None:

@@ -1,6 +1,6 @@
 // Code as a user writes it: `npm run types` checks its types. Nothing here runs.
 
-import { connect, EcphoraError, type Recollection, type RecallStreamEvent, type RemoteMemory } from "ecphora";
+import { connect, EcphoraError, type Recollection, type RemoteMemory } from "ecphora";
 
 async function use(memory: RemoteMemory): Promise<string[]> {
   const { ids } = await memory.remember(["Ana moved to Porto.", { text: "Bo likes rain.", speaker: "Bo" }], { session: "s1" });
@@ -8,12 +8,6 @@ async function use(memory: RemoteMemory): Promise<string[]> {
   const where = { speakers: ["Ana"], after: "2026-01-01", metadata: { year: { $gte: 2026 } } };
   const found: Recollection = await memory.recall("Where does Ana live?", { limit: 5, where, as_of: null });
   for (const hit of found.hits) console.log(hit.rank, hit.text, hit.score, hit.validity?.is_valid, hit.why[0].feature);
-  const events: RecallStreamEvent[] = [];
-  for await (const event of memory.streamRecall("Where?", { reading: "never" })) {
-    events.push(event);
-    if (event.event === "end") console.log(event.recollection.evidence);
-    else console.log(event.hits.length);
-  }
   const node = await memory.get(ids[0]);
   await memory.update(ids[0], "Ana lives in Porto.", "replace", {}, { signal: AbortSignal.timeout(1000) });
   await memory.forget({ ids, dry_run: true });

@@ -514,10 +514,6 @@ class RowReader(Protocol):
         ...
 
 
-ActivateCandidates = Callable[[RowReader | None], Activation]
-"""Has the candidates of a query read, at most once, and scores the graph's rows; with None nothing is read."""
-
-
 class Strategy(Protocol):
     """A recall strategy: a pure function from a query and a graph to an activation."""
 
@@ -533,10 +529,10 @@ class Strategy(Protocol):
 
 @runtime_checkable
 class ReadingStrategy(Strategy, Protocol):
-    """A strategy whose best candidates can be read."""
+    """A strategy whose best candidates a reader can read; ``activate`` scores the rows without a reader."""
 
-    def find_candidates(self, query: Query, graph: Graph, /) -> ActivateCandidates:
-        """Find the candidates for the query; what it returns scores the graph's rows, pure but for the reader."""
+    def activate_with_reader(self, query: Query, graph: Graph, read: RowReader, /) -> Activation:
+        """Have the best candidates for the query read, and score the graph's rows. Pure but for the reader."""
         ...
 
 

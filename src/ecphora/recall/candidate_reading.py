@@ -12,7 +12,6 @@ from ..errors import LLMError, ReaderUnavailable
 from ..model.cancellation import check_cancellation
 from ..model.graph.graph import Graph
 from ..model.ports import (
-    ActivateCandidates,
     CascadeReader,
     CodeReader,
     CodeSource,
@@ -20,20 +19,10 @@ from ..model.ports import (
     Passage,
     PassageCodes,
     Reader,
-    ReadingStrategy,
-    Strategy,
 )
 from ..model.types import Mask, Node, NodeId, Query, Rows, Scores
 from ..models.rerankers.fallback import FallbackReader
 from ..remember.encode import indexed_text
-
-
-def find_candidates(strategy: Strategy, query: Query, graph: Graph) -> ActivateCandidates:
-    """The candidates of a strategy; those of one that lets nothing be read are activated already."""
-    if isinstance(strategy, ReadingStrategy):
-        return strategy.find_candidates(query, graph)
-    activation = strategy.activate(query, graph)
-    return lambda _read: activation
 
 
 @dataclass(frozen=True, slots=True)

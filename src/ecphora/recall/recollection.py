@@ -256,33 +256,3 @@ def _exchange_of(hit: Hit) -> ExchangeHit:
 def validity_by_id(hits: Iterable[Hit]) -> dict[NodeId, Validity]:
     """The validity of the hits that have one."""
     return {hit.id: hit.validity for hit in hits if hit.validity is not None}
-
-
-# ---- recall events
-#
-# The events of a streamed recall, in their order: the candidates, the ranked hits, and the end.
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class CandidatesFound(ShortRepr):
-    """What the recall would return if no reader read the candidates, best first. Comes before anything is read."""
-
-    hits: tuple[Hit, ...]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class HitsRanked(ShortRepr):
-    """The hits of the recall, best first. If nothing was read, they are those of :class:`CandidatesFound`."""
-
-    hits: tuple[Hit, ...]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class RecallEnd(ShortRepr):
-    """The end of the recall, with all that :meth:`ecphora.Memory.recall` returns: hits, evidence and cost."""
-
-    recollection: Recollection
-
-
-RecallEvent = CandidatesFound | HitsRanked | RecallEnd
-"""An event of a streamed recall."""

@@ -1,12 +1,11 @@
 """Baselines on the same nodes and vectors: dense, BM25, their reciprocal rank fusion, dense and reader, recency."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from ..model.graph.graph import Graph
-from ..model.ports import ActivateCandidates, Activation, RowReader
+from ..model.ports import Activation, RowReader
 from ..model.types import PRIOR, Mask, Query, Scores
 from ..retrieval import bm25, dense, filters, fusion
 
@@ -101,18 +100,17 @@ class Simple:
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score every memory that has a vector, by z alone."""
-        return self.find_candidates(query, graph)(None)
+        return self._activate(query, graph, None)
 
-    def find_candidates(self, query: Query, graph: Graph, /) -> ActivateCandidates:
-        """Compute z. What is returned has the best by z read and scores every memory that has a vector."""
+    def activate_with_reader(self, query: Query, graph: Graph, read: RowReader, /) -> Activation:
+        """Have the best by z read, and score every memory that has a vector."""
+        return self._activate(query, graph, read)
+
+    def _activate(self, query: Query, graph: Graph, read: RowReader | None) -> Activation:
         eligible = filters.eligible(graph, query)
         zscores, has_vector = _cosine_zscores(graph, query)
+        active = eligible & has_vector
         confidence = dense.confidence(_mask_ineligible(dense.cosine(graph, query), eligible), query)
-        return partial(self._activate, zscores, eligible & has_vector, eligible, confidence)
-
-    def _activate(
-        self, zscores: Scores, active: Mask, eligible: Mask, confidence: float, read: RowReader | None
-    ) -> Activation:
         similarity = _mask_ineligible(zscores, active)
         reading, prior = np.zeros((2, len(active)), np.float32)
         rows = np.flatnonzero(active)

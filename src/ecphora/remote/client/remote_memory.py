@@ -1,9 +1,8 @@
 """``connect``: a memory behind a server, with the methods, results and errors of ``Memory``."""
 
 import inspect
-import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -13,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TextIO, TypeVar, cast, get_type_hints
 
 from ...consolidation.run import ConsolidationResult
-from ...errors import EcphoraError, ServerError, ServerUnavailable
+from ...errors import EcphoraError, ServerError
 from ...memory import Entities, Facts, Maintenance, Memory
 from ...model.cancellation import Cancellation
 from ...model.pickling import OpenInEachProcess
@@ -22,7 +21,6 @@ from ...model.reprs import call_repr
 from ...model.same_parameters import same_parameters
 from ...model.types import Backup, RememberResult, TransferResult
 from ...model.validation import check_name, check_progress
-from ...recall.recollection import CandidatesFound, HitsRanked, RecallEnd, RecallEvent
 from ...remember.blocked_warning import warn_of_blocked
 from ..wire.arguments import arguments_to_json
 from . import transfer
@@ -50,7 +48,6 @@ LOGGED_READS = frozenset({"recall", "recall_for", "answer"})
 """The methods that only read if they are called with ``log_access=False``."""
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 0.05, 2.0
 """The first and the longest pause between two questions how far a job is."""
-EVENTS: dict[str, type[RecallEvent]] = {"candidates": CandidatesFound, "hits": HitsRanked, "end": RecallEnd}
 UNFINISHED_STATES = frozenset({"waiting", "running"})
 
 P = ParamSpec("P")
@@ -246,25 +243,6 @@ class RemoteMemory(_RemoteCalls, OpenInEachProcess):
     recall_for = _remote(Memory.recall_for)
     why_not = _remote(Memory.why_not)
     answer = _remote(Memory.answer)
-
-    @same_parameters(Memory.stream_recall)
-    def stream_recall(self, question: str, **keywords: Any) -> Iterator[RecallEvent]:
-        """See :meth:`ecphora.Memory.stream_recall`. The request is sent when the first event is asked for."""
-        return self._recall_events({**arguments_to_json({"question": question, **keywords}), "stream": True})
-
-    def _recall_events(self, body: dict[str, Any]) -> Iterator[RecallEvent]:
-        connection = self._connection
-        with connection.open("POST", "recall", scope=self.scope, content=json.dumps(body).encode()) as response:
-            for line in connection.lines(response):
-                entry = connection.parse(line)
-                kind = entry.get("event") if isinstance(entry, dict) else None
-                if kind == "error":
-                    raise error_of(str(entry["error"]["type"]), str(entry["error"]["message"]))
-                if kind in EVENTS:  # a newer server may have others
-                    yield connection.decode(EVENTS[kind], entry)
-                if kind == "end":
-                    return
-        raise ServerUnavailable(f"the server at {connection.url} broke the recall off; recall again")
 
     # ---- look up
 

@@ -72,7 +72,6 @@ class Operation:
         return self.function(owner, **arguments, **local_arguments)
 
 
-RECALL = Operation("recall", Memory.recall, READ, {**_QUESTION, "limit": 5, "as_of": "2026-06-01"})
 FEEDBACK = Operation("feedback", Memory.feedback, WRITE)
 RECORD_RESPONSE = Operation("record_response", Memory.record_response, WRITE)
 ANSWER = Operation("answer", Memory.answer, READ, _QUESTION)
@@ -83,7 +82,7 @@ OPERATIONS: tuple[Operation, ...] = (
         WRITE,
         {"content": "Ana moved to Porto.", "speaker": "Ana", "happened_at": "2026-05-03"},
     ),
-    RECALL,
+    Operation("recall", Memory.recall, READ, {**_QUESTION, "limit": 5, "as_of": "2026-06-01"}),
     Operation(
         "recall_for", Memory.recall_for, READ, {"messages": [{"role": "user", "content": "Where does Ana live?"}]}
     ),
@@ -124,8 +123,8 @@ EXPORT = Operation("export", Memory.export, READ, {"vectors": False})
 IMPORT = Operation("import", Memory.import_, WRITE)
 BACKUP = Operation("backup", Memory.backup, (Right.ADMIN,))
 """The operations with a route of their own: a job, the list of scopes, and streams."""
-LOCAL_METHODS = frozenset({"build_query", "graph", "close", "is_read_only", "unlogged_count", "stream_recall", "tools"})
-"""The public names of ``Memory`` that are not methods to call over the wire; ``recall`` streams if asked to."""
+LOCAL_METHODS = frozenset({"build_query", "graph", "close", "is_read_only", "unlogged_count", "tools"})
+"""The public names of ``Memory`` that are not methods to call over the wire."""
 
 
 def with_vector(memory: Memory, recollection: Recollection | None) -> Recollection | None:

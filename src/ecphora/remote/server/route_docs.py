@@ -36,7 +36,7 @@ _ZONE_PARAMETER = {
     "schema": {"type": "string"},
     "example": "Europe/Lisbon",
 }
-_EXTRA_MODELS = (schemas.ErrorAnswer, schemas.RecallEvent)
+_EXTRA_MODELS = (schemas.ErrorAnswer,)
 _NOT_USED = ("HTTPValidationError", "ValidationError")
 DESCRIPTION = """Associative long-term memory for LLM agents.
 

@@ -24,16 +24,14 @@ from ...stores.sqlite import SQLiteStore
 from ..wire.deserialize import argument_names, arguments_from_json
 from . import operations, schemas
 from .access_control import check_rights, check_rights_anywhere
-from .failures import RequestError, error_dict
+from .failures import RequestError
 from .gate import check_items
 from .jobs import JobProgress
 from .operations import Operation
-from .route_docs import JSON, NDJSON, REF, SQLITE, ResponseDocs, operation_failures, route_options
+from .route_docs import JSON, NDJSON, SQLITE, operation_failures, route_options
 from .service import PartWriter, Service, StreamResponse, WritePart, encode_json, read_lines
 from .tokens import Grant, Right
 
-EVENT_NAMES = {"CandidatesFound": "candidates", "HitsRanked": "hits", "RecallEnd": "end"}
-"""The names of the events of a streamed recall."""
 BACKUP_HEADERS = {"episodes": "Ecphora-Episodes", "sha256": "Ecphora-Sha256", "damage": "Ecphora-Damage"}
 """The headers of a backup, for what the method returns of the copy."""
 IMPORT_FLAGS = {
@@ -54,10 +52,7 @@ Endpoint = Callable[..., Any]
 def add_operations(app: FastAPI, service: Service) -> None:
     """Add the routes of every operation."""
     for operation in operations.OPERATIONS:
-        if operation is operations.RECALL:
-            _add_recall(app, service)
-        else:
-            _add_call(app, service, operation)
+        _add_call(app, service, operation)
     _add_consolidate(app, service)
     _add_scopes(app, service)
     _add_export(app, service)
@@ -121,7 +116,6 @@ def _add_route(
     body: type[BaseModel] | None = None,
     status: int = HTTPStatus.OK,
     parameters: tuple[inspect.Parameter, ...] = (),
-    responses: ResponseDocs | None = None,
     **options: Any,
 ) -> None:
     """Add a route. Its endpoint gets the request, the scope, the other parameters, and the body if there is one."""
@@ -144,7 +138,7 @@ def _add_route(
         endpoint,
         response_model=answer,
         status_code=status,
-        responses={**(responses or {}), **operation_failures(operation)},
+        responses=operation_failures(operation),
         **{**route_options(operation), **options},
     )
 
@@ -153,60 +147,17 @@ def _add_call(app: FastAPI, service: Service, operation: Operation) -> None:
     """Add the route of an operation that answers with what its method returns."""
 
     async def endpoint(request: Request, scope: str, body: Any) -> Response:
-        return await _call(service, operation, request, scope, arguments_of(operation, body, grant_of(request)))
+        grant = grant_of(request)
+        arguments = arguments_of(operation, body, grant)
+
+        def call(memory: Memory) -> Any:
+            return operations.run_operation(operation, memory, arguments, service.llm)
+
+        answer = await service.call(scope, zone_of(request), call, grant.name)
+        return Response(answer, media_type=JSON)
 
     answer = schemas.answer_type(operation.answer)
     _add_route(app, operation, endpoint, body=schemas.body_model(operation), answer=answer)
-
-
-async def _call(
-    service: Service, operation: Operation, request: Request, scope: str, arguments: dict[str, Any]
-) -> Response:
-    def call(memory: Memory) -> Any:
-        return operations.run_operation(operation, memory, arguments, service.llm)
-
-    answer = await service.call(scope, zone_of(request), call, grant_of(request).name)
-    return Response(answer, media_type=JSON)
-
-
-def _add_recall(app: FastAPI, service: Service) -> None:
-    """Add the route of recall, which can stream."""
-    operation = operations.RECALL
-
-    async def endpoint(request: Request, scope: str, body: Any) -> Response:
-        is_stream = body.pop("stream", False) if isinstance(body, dict) else False
-        if not isinstance(is_stream, bool):
-            raise InvalidInput("stream is neither true nor false")
-        grant = grant_of(request)
-        arguments = arguments_of(operation, body, grant)
-        if not is_stream:
-            return await _call(service, operation, request, scope, arguments)
-
-        def write_events(write: WritePart, memory: Memory) -> None:
-            for event in memory.stream_recall(**arguments):
-                line = {"event": EVENT_NAMES[type(event).__name__], **to_json(event)}
-                write(encode_json(line) + b"\n")
-
-        return StreamResponse(
-            service,
-            lambda write: service.with_memory(
-                scope, zone_of(request), partial(write_events, write), is_repeatable=False
-            ),
-            token_name=grant.name,
-            last_words=lambda error: encode_json({"event": "error", **error_dict(error)}) + b"\n",
-        )
-
-    event_schema = {"schema": {"$ref": REF.format(model=schemas.RecallEvent.__name__)}}
-    _add_route(
-        app,
-        operation,
-        endpoint,
-        body=schemas.body_model(operation, **schemas.STREAM_FIELD),
-        answer=schemas.answer_type(operation.answer),
-        responses={
-            200: {"description": "What was recalled; with `stream`, its events.", "content": {NDJSON: event_schema}}
-        },
-    )
 
 
 def _add_consolidate(app: FastAPI, service: Service) -> None:

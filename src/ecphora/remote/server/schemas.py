@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from ...consolidation.run import ConsolidationResult
 from ...model.conditions import Condition
@@ -65,13 +65,6 @@ CONSTRAINTS: Mapping[str, Mapping[str, Any]] = {
     "strategy": {"description": "How memories are scored; by default as the server was started."},
 }
 """What is said of an argument or field of that name, whichever method or type has it."""
-STREAM_FIELD: Mapping[str, Any] = {
-    "stream": (
-        Annotated[bool, Field(description="Answer with the events of the recall, an object a line, as they happen.")],
-        False,
-    )
-}
-"""The field of a recall's body that no method has."""
 BOUND_CONSTRAINTS = frozenset({"min_length", "max_length", "ge", "gt", "le"})
 
 
@@ -112,7 +105,7 @@ class Health(BaseModel):
     status: Literal["ok"]
 
 
-def body_model(operation: Operation, **extra_fields: Any) -> type[BaseModel]:
+def body_model(operation: Operation) -> type[BaseModel]:
     """The type of an operation's request: the arguments of its method that can be sent."""
     parameters = inspect.signature(operation.function).parameters
     hints = get_type_hints(operation.function)
@@ -120,7 +113,6 @@ def body_model(operation: Operation, **extra_fields: Any) -> type[BaseModel]:
     for name, is_required in argument_names(operation.function).items():
         default = ... if is_required else _json_default(parameters[name].default)
         fields_[name] = (_constrained(name, _input_type(hints[name])), default)
-    fields_.update(extra_fields)
     return create_model(
         f"{operation.title}Request",
         __base__=_Body,
@@ -294,35 +286,3 @@ class JobAnswer(BaseModel):
     ended_at: datetime | None
     result: _answer_model(ConsolidationResult) | None  # type: ignore[valid-type]  # made at run time
     error: ErrorDetail | None
-
-
-class CandidatesEvent(BaseModel):
-    """What the recall would return if no reader read the candidates, best first."""
-
-    event: Literal["candidates"]
-    hits: list[_answer_model(Hit)]  # type: ignore[valid-type]  # made at run time
-
-
-class HitsEvent(BaseModel):
-    """The hits of the recall, best first."""
-
-    event: Literal["hits"]
-    hits: list[_answer_model(Hit)]  # type: ignore[valid-type]
-
-
-class EndEvent(BaseModel):
-    """The end of the recall, with all that it answers without `stream`."""
-
-    event: Literal["end"]
-    recollection: _answer_model(Recollection)  # type: ignore[valid-type]
-
-
-class ErrorEvent(BaseModel):
-    """The end of a recall that failed."""
-
-    event: Literal["error"]
-    error: ErrorDetail
-
-
-class RecallEvent(RootModel[CandidatesEvent | HitsEvent | EndEvent | ErrorEvent]):
-    """An event of a streamed recall: one line of the answer. The last one is `end` or `error`."""

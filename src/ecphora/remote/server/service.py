@@ -150,9 +150,8 @@ def _decode_line(line: bytes, number: int) -> str:
 class StreamResponse(Response):
     """An answer whose parts a function writes in a worker thread, a few parts ahead of the client.
 
-    An error before the first part is answered as any other. A later one is the last part, made by ``last_words``, or
-    breaks the answer off, so that a client does not take it for whole. If the client goes away, the next part that is
-    written fails.
+    An error before the first part is answered as any other. A later one breaks the answer off, so that a client does
+    not take it for whole. If the client goes away, the next part that is written fails.
     """
 
     def __init__(
@@ -162,14 +161,12 @@ class StreamResponse(Response):
         *,
         token_name: str,
         media_type: str = NDJSON,
-        last_words: Callable[[Exception], bytes] | None = None,
     ) -> None:
         super().__init__(media_type=media_type)
         del self.headers["content-length"]
         self._service = service
         self._write = write
         self._token_name = token_name
-        self._last_words = last_words
         self._is_started = False
         self._failure: Exception | None = None
 
@@ -214,17 +211,14 @@ class StreamResponse(Response):
 
     async def _send_end(self, scope: Scope, receive: Receive, send: Send) -> None:
         """End the answer, or answer the failure."""
-        last = b""
         if self._failure is not None:
-            if not self._is_started:
-                await answer_error(self._failure)(scope, receive, send)
-                return
-            if self._last_words is None:
+            if self._is_started:
                 raise self._failure
-            last = self._last_words(self._failure)
+            await answer_error(self._failure)(scope, receive, send)
+            return
         if not self._is_started:
             await self._start(send)
-        await send({"type": "http.response.body", "body": last, "more_body": False})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _cancel_on_disconnect(receive: Receive, cancel_scope: anyio.CancelScope) -> None:

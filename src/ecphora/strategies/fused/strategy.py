@@ -6,13 +6,12 @@ weights and their results are in ``weights/fused.json`` and lab/evidence.md.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import compress
 
 import numpy as np
 
 from ...model.graph.graph import Graph, epoch_seconds
-from ...model.ports import ActivateCandidates, Activation, ActivationPath, RowReader
+from ...model.ports import Activation, ActivationPath, RowReader
 from ...model.reprs import ShortRepr
 from ...model.types import Mask, Query, Scores
 from ...retrieval import fusion, temporal
@@ -82,17 +81,21 @@ class Fused(ShortRepr):
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score the memories of the pool, and their successors."""
-        return self.find_candidates(query, graph)(None)
+        return self._activate(query, graph, None)
 
-    def find_candidates(self, query: Query, graph: Graph, /) -> ActivateCandidates:
-        """Rank the pool. What is returned scores it and the successors; the best are read if they are in doubt."""
+    def activate_with_reader(self, query: Query, graph: Graph, read: RowReader, /) -> Activation:
+        """Score the memories of the pool, and their successors; the best are read if they are in doubt."""
+        return self._activate(query, graph, read)
+
+    def _activate(self, query: Query, graph: Graph, read: RowReader | None) -> Activation:
         if not graph.episodes.any() or not len((pool := build_pool(graph, query)).rows):
-            return lambda _read: join_media(graph, query, Activation(graph.zeros()))
-        return partial(self._activate, pool, build_feature_matrix(pool))
+            return join_media(graph, query, Activation(graph.zeros()))
+        ranked_pool, confidence = self._rank(pool, build_feature_matrix(pool), read)
+        return self._score(pool, ranked_pool, confidence)
 
-    def _activate(self, pool: CandidatePool, matrix: FeatureMatrix, read: RowReader | None) -> Activation:
+    def _score(self, pool: CandidatePool, ranked_pool: RankedPool, confidence: float) -> Activation:
+        """The scores of all rows: those of the ranked pool, and what changes them afterwards."""
         graph, query = pool.graph, pool.query
-        ranked_pool, confidence = self._rank(pool, matrix, read)
         contributions = _expand_contributions(graph, pool, ranked_pool)
         scores = graph.zeros()
         scores[pool.rows] = np.maximum(0, ranked_pool.scores)
