@@ -8,7 +8,7 @@ from typing import Any, ClassVar, overload
 from ..errors import InvalidInput
 from ..language.scripts import estimate_tokens
 from ..model.json_form import JsonForm, JsonObject
-from ..model.reprs import ShortRepr, show
+from ..model.reprs import show
 from ..model.text_format import (
     REPLACEMENT,
     collapse_whitespace,
