@@ -18,7 +18,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ecphora import E5Embedder, Episode, Memory
+from ecphora import E5Embedder, Episode, Memory, RecallOptions
 from ecphora_bench.datasets import Case, Question, read_cases
 from ecphora_bench.embedding_cache import CachingEmbedder
 from ecphora_bench.recall import metrics
@@ -40,7 +40,9 @@ class Tally:
 def recall_all(memory: Memory, questions: Sequence[Question]) -> list[tuple[str, ...]]:
     """The ranked documents of each question, best first."""
     return [
-        ranked_documents(memory.recall(one.text, limit=RECALL_LIMIT, log_access=False, explain=False))
+        ranked_documents(
+            memory.recall(one.text, limit=RECALL_LIMIT, options=RecallOptions(log_access=False, explain=False))
+        )
         for one in questions
     ]
 

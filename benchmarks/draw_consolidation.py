@@ -14,7 +14,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from ecphora import Episode, Hit, Memory
+from ecphora import Episode, Hit, Memory, RecallOptions
 from ecphora.model.text_format import short_minute
 
 QUESTION = "Which day in April 2026 is the wedding?"
@@ -49,9 +49,9 @@ def main() -> None:
     file: Path = parser.parse_args().file
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", zone="UTC") as memory:
         memory.remember(episodes())
-        before = memory.recall(QUESTION, log_access=False, reading="never")
+        before = memory.recall(QUESTION, options=RecallOptions(log_access=False), reading="never")
         result = memory.consolidate()
-        after = memory.recall(QUESTION, log_access=False, reading="never")
+        after = memory.recall(QUESTION, options=RecallOptions(log_access=False), reading="never")
         old = next(hit for hit in after if hit.validity is not None and hit.validity.superseded_by)
         updates = [update for update in memory.facts.updates() if update.old.id == old.id]
         surest = max(updates, key=lambda update: update.confidence)

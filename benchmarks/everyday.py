@@ -24,7 +24,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ecphora import Episode, Memory, SQLiteStore
+from ecphora import Episode, Memory, RecallOptions, SQLiteStore
 from ecphora.model.ports import Embedder
 from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER, PACKAGED_EMBEDDERS
 from ecphora.retrieval.validity import supersessions
@@ -52,7 +52,12 @@ def memory_of_case(store: SQLiteStore, embedder: Embedder, case: Case, options: 
 
 def is_new_first(memory: Memory, question: str, case: Case) -> bool:
     """Whether the new message ranks before the old one."""
-    ids = [hit.id for hit in memory.recall(question, limit=len(case["told"]), log_access=False, explain=False)]
+    ids = [
+        hit.id
+        for hit in memory.recall(
+            question, limit=len(case["told"]), options=RecallOptions(log_access=False, explain=False)
+        )
+    ]
     places = {id_: place for place, id_ in enumerate(ids)}
     return places.get(case["new"], len(ids)) < places.get(case["old"], len(ids))
 

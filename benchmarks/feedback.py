@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ecphora import E5Embedder, Memory
+from ecphora import E5Embedder, Memory, RecallOptions
 from ecphora.strategies.fused.strategy import Fused
 from ecphora_bench.datasets import Case, Question, read_cases
 from ecphora_bench.embedding_cache import CachingEmbedder
@@ -43,7 +43,9 @@ class QuestionResult:
 
 
 def measure(memory: Memory, question: Question, strategy: Fused = WITHOUT_CO_USE) -> list[float]:
-    found = memory.recall(question.text, limit=RECALL_LIMIT, strategy=strategy, log_access=False, explain=False)
+    found = memory.recall(
+        question.text, limit=RECALL_LIMIT, strategy=strategy, options=RecallOptions(log_access=False, explain=False)
+    )
     return [measure(ranked_documents(found), question.gold, k) for _, measure, k in MEASURES]
 
 
@@ -51,7 +53,9 @@ def give_feedback(memory: Memory, questions: Sequence[Question]) -> tuple[list[s
     """Give feedback on questions; returns the ids of the feedback, and the documents used for each question."""
     feedback_ids, used = [], []
     for question in questions:
-        found = memory.recall(question.text, limit=TOP, strategy=WITHOUT_CO_USE, log_access=False, explain=False)
+        found = memory.recall(
+            question.text, limit=TOP, strategy=WITHOUT_CO_USE, options=RecallOptions(log_access=False, explain=False)
+        )
         document_by_id = {hit.id: hit.node.document or hit.id for hit in found}
         used_by_id = {id_: document for id_, document in document_by_id.items() if document in question.gold}
         feedback_ids.append(memory.feedback(found, list(used_by_id)))

@@ -22,7 +22,7 @@ from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
 
-from ecphora import Memory, SQLiteStore
+from ecphora import Memory, RecallOptions, SQLiteStore
 from ecphora.language.names.mentions import names
 from ecphora.language.scripts import estimate_tokens
 from ecphora.language.terms import extract_terms
@@ -149,7 +149,7 @@ def main() -> None:
         @cache
         def first_ids(space: str, question: str) -> tuple[str, ...]:
             found = memories[space].recall(
-                question, limit=3, reading=arguments.reading, explain=False, log_access=False
+                question, limit=3, reading=arguments.reading, options=RecallOptions(explain=False, log_access=False)
             )
             return tuple(hit.id for hit in found)
 

@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ecphora import Episode, Evidence, Memory
+from ecphora import Episode, Evidence, Memory, RecallOptions
 from ecphora.recall.recollection import Recollection
 from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import FakeClock
@@ -51,7 +51,7 @@ def read_spaces() -> list[dict[str, Any]]:
 
 
 def recall(memory: Memory, question: str, goal: str | None, limit: int) -> Recollection:
-    return memory.recall(question, goal=goal, limit=limit, log_access=False, explain=False)
+    return memory.recall(question, goal=goal, limit=limit, options=RecallOptions(log_access=False, explain=False))
 
 
 def ask(space: dict[str, Any], other: dict[str, Any], strategy: Fused) -> Iterator[CaseResult]:

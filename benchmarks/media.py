@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ecphora import Episode, Evidence, Media, MediaQuery, Memory
+from ecphora import Episode, Evidence, Media, MediaQuery, Memory, RecallOptions
 from ecphora.model.types import Vector
 from ecphora.retrieval import dense
 
@@ -79,10 +79,8 @@ def ask(space: dict[str, Any]) -> Iterator[CaseResult]:
             for way, media_query in ((WITHOUT, None), (WITH, query)):
                 found = memory.recall(
                     case["question"],
-                    media_query=media_query,
+                    options=RecallOptions(media_query=media_query, log_access=False, explain=False),
                     limit=len(space["memories"]),
-                    log_access=False,
-                    explain=False,
                 )
                 rank = next((rank for rank, hit in enumerate(found, 1) if hit.id == case["gold"]), 0)
                 yield CaseResult(case["kind"], way, rank, found.evidence)

@@ -20,7 +20,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 
-from ecphora import Memory, Recollection
+from ecphora import Memory, RecallOptions, Recollection
 from ecphora.testing import FakeClock
 from ecphora_bench.datasets import read_cases
 
@@ -71,7 +71,7 @@ def run_rounds(path: Path, questions: Sequence[str], milliseconds: float | None)
             counts: list[int] = []
             for question in order(questions):
                 started = perf_counter()
-                found = memory.recall(question, log_access=False, reading_ms=milliseconds)
+                found = memory.recall(question, options=RecallOptions(log_access=False, reading_ms=milliseconds))
                 times.append(1000 * (perf_counter() - started))
                 counts.append(found.cost.passages_read)
                 results[question] = recall_result(found)

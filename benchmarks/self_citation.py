@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-from ecphora import Memory, Recollection
+from ecphora import Memory, RecallOptions, Recollection
 from ecphora.testing import FakeClock
 from ecphora_bench.datasets import Case, Question, read_cases
 
@@ -40,7 +40,7 @@ def wrong_response(question: Question, answer: str) -> str:
 
 def ask(memory: Memory, clock: FakeClock, question: Question) -> Recollection:
     clock.now = question.asked_at or clock.now
-    return memory.recall(question.text, limit=K, log_access=False)
+    return memory.recall(question.text, limit=K, options=RecallOptions(log_access=False))
 
 
 def measure(case: Case, answers: Mapping[tuple[str, str], str], way: str) -> Iterator[tuple[str, str, float]]:

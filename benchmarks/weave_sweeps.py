@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from ecphora import RecallOptions
 from ecphora.model.graph.graph import epoch_seconds
 from ecphora.model.ports import Strategy
 from ecphora.model.types import Kind, Link, Reading
@@ -66,7 +67,7 @@ def spaces_by_use(case: Case, embedder: CachingEmbedder) -> dict[str, QuerySpace
         queries = [memory.build_query(one.text) for one in part.questions]
         unused = QuerySpace.from_graph(part, memory.graph(), queries)
         for one in asked[::2]:
-            memory.recall(one.text, explain=False, reading=Reading.NEVER)
+            memory.recall(one.text, options=RecallOptions(explain=False), reading=Reading.NEVER)
         return {"unused": unused, "used": QuerySpace.from_graph(part, memory.graph(), queries)}
 
 

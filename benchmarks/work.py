@@ -25,7 +25,7 @@ from crossings import TURNS, walk
 from numpy.typing import NDArray
 from speed import synthetic_turns
 
-from ecphora import Episode, Memory
+from ecphora import Episode, Memory, RecallOptions
 from ecphora.model.types import Vectors
 from ecphora.models.embedders.hashing import HashingEmbedder
 
@@ -160,7 +160,7 @@ def _count_everyday(counter: Counter, path: Path) -> dict[str, Work]:
     found = {"open": counter.count(lambda: opened.append(counter.open(path)))}
     memory = opened[0]
     found["remember"] = counter.count(lambda: memory.remember(turn))
-    found["recall"] = counter.count(lambda: memory.recall(QUESTION, log_access=False))
+    found["recall"] = counter.count(lambda: memory.recall(QUESTION, options=RecallOptions(log_access=False)))
     found["forget"] = counter.count(lambda: memory.forget("moved"))
 
     def recall_and_close() -> None:

@@ -41,7 +41,7 @@ def tool_call(name: str, **arguments: object) -> Message:
 def run_turn(memory: Memory, model: ScriptedModel, conversation: list[Message]) -> str:
     """Answer the last message of a conversation, and append the calls and the answer to it."""
     tools = memory.tools()
-    found = memory.recall_for(conversation, limit=5)
+    found = memory.recall(conversation, limit=5)
     prompt = "You are Ana's assistant."
     if found.evidence is not Evidence.NONE:
         prompt += "\n\n" + found.to_prompt(budget=500)

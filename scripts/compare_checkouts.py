@@ -26,6 +26,8 @@ from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
+from ecphora import RecallOptions
+
 STRATEGIES = [
     *("fused", "synaptic", "synapse", "eisa", "ecphory", "weave", "dense", "bm25", "rrf", "simple", "recency"),
     *("synaptic-faithful", "synapse-faithful", "eisa-faithful", "ecphory-faithful", "weave-faithful"),
@@ -133,7 +135,9 @@ def _hits(memory: Any, questions: Sequence[str], strategy: str) -> Iterator[str]
     parameters = inspect.signature(memory.recall).parameters
     no_logging = {"log_access": False} if "log_access" in parameters else {}
     for index, question in enumerate(questions):
-        found = memory.recall(question, limit=HITS, strategy=strategy, explain=False, **no_logging)
+        found = memory.recall(
+            question, limit=HITS, strategy=strategy, options=RecallOptions(explain=False), **no_logging
+        )
         hits = " ".join(f"{hit.id}={float(hit.score)!r}" for hit in found)
         yield f"{index} {found.confidence!r} {hits} {[hit.reason for hit in found]!r}"
 

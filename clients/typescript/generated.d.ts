@@ -46,7 +46,7 @@ export interface Answer {
 /** The arguments of `answer`. */
 export interface AnswerRequest {
   /** What is asked. */
-  question: string;
+  question: string | Record<string, unknown> | Record<string, unknown>[];
   /** The most tokens of the memories' texts, estimated. */
   budget?: number;
   /** The most results. */
@@ -57,17 +57,13 @@ export interface AnswerRequest {
   as_of?: string | null;
   /** The point in recording time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
   known_at?: string | null;
-  retroactive?: boolean;
-  /** What the answer is for. */
-  goal?: string | null;
-  media_query?: MediaQuery | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
-  /** A deadline for the reader in milliseconds; without it, it reads all that it is to read. */
-  reading_ms?: number | null;
   include?: string | string[];
-  log_access?: boolean;
+  /** What the answer is for. */
+  goal?: string | null;
+  options?: RecallOptions;
   record?: boolean;
 }
 
@@ -752,30 +748,24 @@ export interface RankedHit {
 /** When a recall has a reader read its best candidates: if the ranking leaves doubt, never, or always. */
 export type Reading = "auto" | "never" | "always";
 
-/** The arguments of `recall_for`. */
-export interface RecallForRequest {
-  /** A chat message, or the conversation as a list of them. */
-  messages: Record<string, unknown> | Record<string, unknown>[];
-  /** The most results. */
-  limit?: number;
-  /** The most tokens of the memories' texts, estimated. */
-  budget?: number | null;
-  /** Which memories are eligible. */
-  where?: Filter;
-  /** The point in event time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
-  as_of?: string | null;
-  /** The point in recording time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
-  known_at?: string | null;
+/**
+ * What a recall rarely needs besides its arguments. The fields are checked when they are used.
+ *
+ * `retroactive`, together with `as_of`, also returns memories that were told later but claim to hold by then.
+ *
+ * `media_query` is the vector of a picture or sound: memories whose media of the same model are near to it come back
+ * too. The ranks by text and by media are joined; the evidence stays that of the text.
+ *
+ * With `reading_ms`, a deadline in milliseconds, the reader starts no batch that would probably end later; the cost
+ * of the recall says how many candidates it left unread.
+ *
+ * `explain=False` leaves out the reasons. `log_access=False` leaves no trace in the access log.
+ */
+export interface RecallOptions {
   retroactive?: boolean;
-  /** What the answer is for. */
-  goal?: string | null;
   media_query?: MediaQuery | null;
-  /** How memories are scored; by default as the server was started. */
-  strategy?: string | null;
-  reading?: Reading;
   /** A deadline for the reader in milliseconds; without it, it reads all that it is to read. */
   reading_ms?: number | null;
-  include?: string | string[];
   explain?: boolean;
   log_access?: boolean;
 }
@@ -783,7 +773,7 @@ export interface RecallForRequest {
 /** The arguments of `recall`. */
 export interface RecallRequest {
   /** What is asked. */
-  question: string;
+  question: string | Record<string, unknown> | Record<string, unknown>[];
   /** The most results. */
   limit?: number;
   /** The most tokens of the memories' texts, estimated. */
@@ -794,18 +784,13 @@ export interface RecallRequest {
   as_of?: string | null;
   /** The point in recording time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
   known_at?: string | null;
-  retroactive?: boolean;
-  /** What the answer is for. */
-  goal?: string | null;
-  media_query?: MediaQuery | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
-  /** A deadline for the reader in milliseconds; without it, it reads all that it is to read. */
-  reading_ms?: number | null;
   include?: string | string[];
-  explain?: boolean;
-  log_access?: boolean;
+  /** What the answer is for. */
+  goal?: string | null;
+  options?: RecallOptions;
 }
 
 /**
@@ -993,7 +978,7 @@ export interface WhyNot {
 /** The arguments of `why_not`. */
 export interface WhyNotRequest {
   /** What is asked. */
-  question: string;
+  question: string | Record<string, unknown> | Record<string, unknown>[];
   /** The id of a memory. */
   id: string;
   /** The most results. */
@@ -1006,15 +991,12 @@ export interface WhyNotRequest {
   as_of?: string | null;
   /** The point in recording time asked about. ISO 8601; a date, or a time to the minute or second, means its end; without an offset it is local time of the memory's zone. */
   known_at?: string | null;
-  retroactive?: boolean;
-  /** What the answer is for. */
-  goal?: string | null;
-  media_query?: MediaQuery | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
-  /** A deadline for the reader in milliseconds; without it, it reads all that it is to read. */
-  reading_ms?: number | null;
+  /** What the answer is for. */
+  goal?: string | null;
+  options?: RecallOptions;
 }
 
 /** The methods of a memory that are a plain request. */
@@ -1051,49 +1033,37 @@ export interface PlainMethods {
   /**
    * Return the memories that belong to a question, best first.
    *
+   * A list of chat messages asks what the conversation asks now: its last user message, and the user messages before
+   * it if it is short, as in "and in May?" (`ecphora.remember.messages.question_from_messages` has the rule).
+   * `query.text` of the result is the question asked. Recall before you remember the last message: a message that
+   * is remembered may come back.
+   *
    * `limit` bounds the hits, `budget` the tokens of their texts (estimated). `where` filters what may be
    * returned at all. `as_of` is a point in event time: nothing that happened later is returned, and no hit shows
-   * anything of it. `retroactive` also returns memories that were told later but claim to hold by then.
-   * `known_at` is a point in recording time: nothing recorded later is returned. `explain=False` leaves out the
-   * reasons. `log_access=False` leaves no trace in the access log.
+   * anything of it. `known_at` is a point in recording time: nothing recorded later is returned.
    *
    * `reading` says when the reader reads the best candidates of a strategy that lets it, as `fused` does:
    * `"auto"` only if the ranking leaves doubt, `"never"`, or `"always"`. How much it reads is a matter of
-   * counts, so equal recalls give equal results. With `reading_ms`, a deadline in milliseconds, it starts no batch
-   * that would probably end later; the cost says how many candidates it left unread. If the reader fails, the recall
-   * goes on without it, and the cost says why.
-   *
-   * `goal` says what the answer is for, as in `goal="plan Noah's birthday party"`: memories that fit it rank
-   * higher, the more the less sure the question alone is of its answer. It returns nothing that the question does
-   * not find, and changes neither the evidence nor the confidence. Only `fused` ranks by it.
-   *
-   * `media_query` is the vector of a picture or sound: memories whose media of the same model are near to it come
-   * back too. The ranks by text and by media are joined; the evidence stays that of the text.
+   * counts, so equal recalls give equal results. If the reader fails, the recall goes on without it, and the cost
+   * says why.
    *
    * `include` names what comes back beside the memories, at most `limit` of each: `"engrams"` are the names
    * that the hits mention, `"insights"` summaries near the question, and `"exchanges"` earlier prompts like it
    * with their responses. None of them counts as a memory or changes the hits and the evidence.
    *
+   * `goal` says what the answer is for, as in `goal="plan Noah's birthday party"`: memories that fit it rank
+   * higher, the more the less sure the question alone is of its answer. It returns nothing that the question does
+   * not find, and changes neither the evidence nor the confidence. Only `fused` ranks by it.
+   *
+   * `options` has what is rarely needed (`ecphora.model.types.RecallOptions`).
+   *
    * A recall waits less than a second for the access log and never fails because of it: what cannot be written is
-   * counted, see `unlogged_count`. Raises `InvalidInput` for `retroactive` without `as_of`, and for a
-   * `goal` if the strategy takes none.
+   * counted, see `unlogged_count`. Raises `InvalidInput` for an argument that cannot be used, for messages
+   * without a user message that has text, and for a `goal` if the strategy takes none.
    *
    * The token needs the right to `read`.
    */
-  recall(question: string, options?: Pick<RecallRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "media_query" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
-  /**
-   * Return the memories that belong to what a running conversation asks now, best first.
-   *
-   * The question is the last user message. A short one that may mean something said before, such as "and in May?",
-   * is put after the user messages before it (`ecphora.remember.messages.question_from_messages` has the
-   * rule); `query.text` of the result is the question asked. The keywords are those of `recall`. Messages
-   * that are remembered already may come back; call this before the last message is remembered.
-   *
-   * Raises `InvalidInput` for a message that cannot be read, and if no user message has text.
-   *
-   * The token needs the right to `read`.
-   */
-  recallFor(messages: Record<string, unknown> | Record<string, unknown>[], options?: Pick<RecallForRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "media_query" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
+  recall(question: string | Record<string, unknown> | Record<string, unknown>[], options?: Pick<RecallRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "strategy" | "reading" | "include" | "goal" | "options">, call?: CallOptions): Promise<Recollection>;
   /**
    * Explain why `recall` with the same arguments does not return a memory, and what would return it.
    *
@@ -1101,7 +1071,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  whyNot(question: string, id: string, options?: Pick<WhyNotRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "media_query" | "strategy" | "reading" | "reading_ms">, call?: CallOptions): Promise<WhyNot>;
+  whyNot(question: string | Record<string, unknown> | Record<string, unknown>[], id: string, options?: Pick<WhyNotRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "strategy" | "reading" | "goal" | "options">, call?: CallOptions): Promise<WhyNot>;
   /**
    * Store which hits of a recollection were useful; returns the id of the feedback, which `forget` deletes.
    *
@@ -1145,7 +1115,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  answer(question: string, options?: Pick<AnswerRequest, "budget" | "limit" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "media_query" | "strategy" | "reading" | "reading_ms" | "include" | "log_access" | "record">, call?: CallOptions): Promise<Answer>;
+  answer(question: string | Record<string, unknown> | Record<string, unknown>[], options?: Pick<AnswerRequest, "budget" | "limit" | "where" | "as_of" | "known_at" | "strategy" | "reading" | "include" | "goal" | "options" | "record">, call?: CallOptions): Promise<Answer>;
   /**
    * The memory with an id, a long text reassembled from its chunks; None if there is none.
    *

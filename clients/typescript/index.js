@@ -197,7 +197,7 @@ class RemoteView {
     return this.#connection.json("POST", path, {
       body: JSON.stringify(body),
       query: isScoped ? { scope: this.scope } : {},
-      isRead: isRead === true || (isRead === "unlogged" && body.log_access === false),
+      isRead: isRead === true || (isRead === "unlogged" && body.options?.log_access === false),
       signal: rest[0]?.signal,
     });
   }

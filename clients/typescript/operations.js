@@ -3,7 +3,6 @@
 export const OPERATIONS = [
   {"view": "", "name": "remember", "path": "/v1/remember", "required": ["content"], "hasOptions": true, "isScoped": true, "isRead": false},
   {"view": "", "name": "recall", "path": "/v1/recall", "required": ["question"], "hasOptions": true, "isScoped": true, "isRead": "unlogged"},
-  {"view": "", "name": "recallFor", "path": "/v1/recall-for", "required": ["messages"], "hasOptions": true, "isScoped": true, "isRead": "unlogged"},
   {"view": "", "name": "whyNot", "path": "/v1/why-not", "required": ["question", "id"], "hasOptions": true, "isScoped": true, "isRead": true},
   {"view": "", "name": "feedback", "path": "/v1/feedback", "required": ["recollection", "used_ids"], "hasOptions": false, "isScoped": true, "isRead": false},
   {"view": "", "name": "recordResponse", "path": "/v1/record-response", "required": ["recollection", "text"], "hasOptions": true, "isScoped": true, "isRead": false},

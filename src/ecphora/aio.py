@@ -204,7 +204,6 @@ class AsyncMethods(AsyncCalls[M]):
     # ---- recall
 
     recall = offload(Memory.recall)
-    recall_for = offload(Memory.recall_for)
     why_not = offload(Memory.why_not)
     answer = offload(Memory.answer)
 

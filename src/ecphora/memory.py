@@ -38,6 +38,7 @@ from .model.ports import (
     FactUpdateScorer,
     GoalStrategy,
     MeteredExtractor,
+    NodeReader,
     Progress,
     Reader,
     Store,
@@ -49,6 +50,7 @@ from .model.ports import (
 from .model.reprs import call_repr, show
 from .model.times import check_zone, in_zone, utc_now
 from .model.types import (
+    DEFAULT_RECALL_OPTIONS,
     Access,
     Backup,
     Edge,
@@ -62,13 +64,13 @@ from .model.types import (
     Kind,
     Link,
     Mark,
-    MediaQuery,
     Metadata,
     Node,
     NodeId,
     Page,
     Query,
     Reading,
+    RecallOptions,
     RememberResult,
     ScopeInfo,
     TransferResult,
@@ -92,11 +94,12 @@ from .model.validation import (
     check_long_call,
     check_metadata,
     check_name,
+    check_optional_count,
     check_optional_name,
     check_path,
     check_question,
     check_reading,
-    check_recall,
+    check_recall_options,
     check_string,
     check_text,
     check_text_file,
@@ -608,51 +611,48 @@ class Memory(OpenInEachProcess):
 
     def recall(
         self,
-        question: str,
+        question: str | Message | Iterable[Message],
         *,
         limit: int = RECALL_LIMIT,
         budget: int | None = None,
         where: Filter = MATCH_ALL,
         as_of: When | None = None,
         known_at: When | None = None,
-        retroactive: bool = False,
-        goal: str | None = None,
-        media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
-        reading_ms: float | None = None,
         include: str | Iterable[str] = (),
-        explain: bool = True,
-        log_access: bool = True,
+        goal: str | None = None,
+        options: RecallOptions = DEFAULT_RECALL_OPTIONS,
     ) -> Recollection:
         """Return the memories that belong to a question, best first.
 
+        A list of chat messages asks what the conversation asks now: its last user message, and the user messages before
+        it if it is short, as in "and in May?" (:func:`ecphora.remember.messages.question_from_messages` has the rule).
+        ``query.text`` of the result is the question asked. Recall before you remember the last message: a message that
+        is remembered may come back.
+
         ``limit`` bounds the hits, ``budget`` the tokens of their texts (estimated). ``where`` filters what may be
         returned at all. ``as_of`` is a point in event time: nothing that happened later is returned, and no hit shows
-        anything of it. ``retroactive`` also returns memories that were told later but claim to hold by then.
-        ``known_at`` is a point in recording time: nothing recorded later is returned. ``explain=False`` leaves out the
-        reasons. ``log_access=False`` leaves no trace in the access log.
+        anything of it. ``known_at`` is a point in recording time: nothing recorded later is returned.
 
         ``reading`` says when the reader reads the best candidates of a strategy that lets it, as ``fused`` does:
         ``"auto"`` only if the ranking leaves doubt, ``"never"``, or ``"always"``. How much it reads is a matter of
-        counts, so equal recalls give equal results. With ``reading_ms``, a deadline in milliseconds, it starts no batch
-        that would probably end later; the cost says how many candidates it left unread. If the reader fails, the recall
-        goes on without it, and the cost says why.
-
-        ``goal`` says what the answer is for, as in ``goal="plan Noah's birthday party"``: memories that fit it rank
-        higher, the more the less sure the question alone is of its answer. It returns nothing that the question does
-        not find, and changes neither the evidence nor the confidence. Only ``fused`` ranks by it.
-
-        ``media_query`` is the vector of a picture or sound: memories whose media of the same model are near to it come
-        back too. The ranks by text and by media are joined; the evidence stays that of the text.
+        counts, so equal recalls give equal results. If the reader fails, the recall goes on without it, and the cost
+        says why.
 
         ``include`` names what comes back beside the memories, at most ``limit`` of each: ``"engrams"`` are the names
         that the hits mention, ``"insights"`` summaries near the question, and ``"exchanges"`` earlier prompts like it
         with their responses. None of them counts as a memory or changes the hits and the evidence.
 
+        ``goal`` says what the answer is for, as in ``goal="plan Noah's birthday party"``: memories that fit it rank
+        higher, the more the less sure the question alone is of its answer. It returns nothing that the question does
+        not find, and changes neither the evidence nor the confidence. Only ``fused`` ranks by it.
+
+        ``options`` has what is rarely needed (:class:`~ecphora.model.types.RecallOptions`).
+
         A recall waits less than a second for the access log and never fails because of it: what cannot be written is
-        counted, see ``unlogged_count``. Raises ``InvalidInput`` for ``retroactive`` without ``as_of``, and for a
-        ``goal`` if the strategy takes none.
+        counted, see ``unlogged_count``. Raises ``InvalidInput`` for an argument that cannot be used, for messages
+        without a user message that has text, and for a ``goal`` if the strategy takes none.
         """
         timer = StepTimer()
         prepared = self._prepare_recall(
@@ -662,61 +662,47 @@ class Memory(OpenInEachProcess):
             where=where,
             as_of=as_of,
             known_at=known_at,
-            retroactive=retroactive,
-            goal=goal,
-            media_query=media_query,
             strategy=strategy,
             reading=reading,
-            reading_ms=reading_ms,
             include=include,
-            explain=explain,
-            log_access=log_access,
+            goal=goal,
+            options=options,
         )
         timer.end("embed")
         activation = prepared.activate()
         timer.end("activate")
         hits = tuple(prepared.rank(activation).hits)
-        if log_access:
+        if options.log_access:
             with current_cancellation().commit():
                 self._log_recall(prepared, activation, hits)
         return prepared.recollection(activation, hits, self.evidence_bands, timer)
 
     def _prepare_recall(
         self,
-        question: str,
+        question: str | Message | Iterable[Message],
         *,
-        limit: int = RECALL_LIMIT,
-        budget: int | None = None,
-        where: Filter = MATCH_ALL,
-        as_of: When | None = None,
-        known_at: When | None = None,
-        retroactive: bool = False,
-        goal: str | None = None,
-        media_query: MediaQuery | None = None,
-        strategy: str | Strategy | None = None,
-        reading: str | Reading = Reading.AUTO,
-        reading_ms: float | None = None,
-        include: str | Iterable[str] = (),
-        explain: bool = True,
-        log_access: bool = True,
+        limit: int,
+        budget: int | None,
+        where: Filter,
+        as_of: When | None,
+        known_at: When | None,
+        strategy: str | Strategy | None,
+        reading: str | Reading,
+        include: str | Iterable[str],
+        goal: str | None,
+        options: RecallOptions,
     ) -> PreparedRecall:
-        """Check the arguments of a recall and embed its question."""
-        limit, budget = check_recall(limit, budget, explain=explain, log_access=log_access)
-        when_to_read, reading_ms = check_reading(reading, reading_ms)
-        included = check_include(include)
+        """Check the arguments of a recall, and analyze its question on the graph that is searched."""
+        options = check_recall_options(options)
+        limit, budget = check_count("limit", limit), check_optional_count("budget", budget)
+        when_to_read, included = check_reading(reading), check_include(include)
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
         _check_takes_goal(chosen, goal)
-        query = self.build_query(
-            question,
-            where=where,
-            as_of=as_of,
-            known_at=known_at,
-            retroactive=retroactive,
-            goal=goal,
-            media_query=media_query,
-        )
         graph = self.graph()
         read_nodes = self._scope_writer.node_reader(graph)
+        query = self._analyze(
+            question, graph, read_nodes, where=where, as_of=as_of, known_at=known_at, goal=goal, options=options
+        )
         candidate_reading = (
             None
             if self._reader is None or when_to_read is Reading.NEVER
@@ -725,7 +711,7 @@ class Memory(OpenInEachProcess):
                 graph,
                 query,
                 read_nodes,
-                time_limit=None if reading_ms is None else reading_ms / 1000,
+                time_limit=None if options.reading_ms is None else options.reading_ms / 1000,
                 is_mandatory=when_to_read is Reading.ALWAYS,
                 read_codes=self._scope_writer.code_source,
             )
@@ -738,59 +724,45 @@ class Memory(OpenInEachProcess):
             read_nodes,
             limit,
             budget,
-            explain=explain,
+            explain=options.explain,
             include=included,
         )
 
-    def recall_for(
+    def _analyze(
         self,
-        messages: Message | Iterable[Message],
+        question: str | Message | Iterable[Message],
+        graph: Graph,
+        read_nodes: NodeReader,
         *,
-        limit: int = RECALL_LIMIT,
-        budget: int | None = None,
-        where: Filter = MATCH_ALL,
-        as_of: When | None = None,
-        known_at: When | None = None,
-        retroactive: bool = False,
-        goal: str | None = None,
-        media_query: MediaQuery | None = None,
-        strategy: str | Strategy | None = None,
-        reading: str | Reading = Reading.AUTO,
-        reading_ms: float | None = None,
-        include: str | Iterable[str] = (),
-        explain: bool = True,
-        log_access: bool = True,
-    ) -> Recollection:
-        """Return the memories that belong to what a running conversation asks now, best first.
-
-        The question is the last user message. A short one that may mean something said before, such as "and in May?",
-        is put after the user messages before it (:func:`ecphora.remember.messages.question_from_messages` has the
-        rule); ``query.text`` of the result is the question asked. The keywords are those of :meth:`recall`. Messages
-        that are remembered already may come back; call this before the last message is remembered.
-
-        Raises ``InvalidInput`` for a message that cannot be read, and if no user message has text.
-        """
-        return self.recall(
-            question_from_messages(messages),
-            limit=limit,
-            budget=budget,
+        where: Filter,
+        as_of: When | None,
+        known_at: When | None,
+        goal: str | None,
+        options: RecallOptions,
+    ) -> Query:
+        """A question, or the question of a conversation, with its analysis on a graph."""
+        return analyze(
+            question if isinstance(question, str) else question_from_messages(question),
+            graph,
+            self._clock(),
+            self._embedder,
+            self._query_embedder,
+            read_nodes=read_nodes,
             where=where,
             as_of=as_of,
             known_at=known_at,
-            retroactive=retroactive,
+            retroactive=options.retroactive,
             goal=goal,
-            media_query=media_query,
-            strategy=strategy,
-            reading=reading,
-            reading_ms=reading_ms,
-            include=include,
-            explain=explain,
-            log_access=log_access,
+            embed_goal=self._query_embedder.goal_vector,
+            media=options.media_query,
+            zone=self.zone,
+            embed_english=self._scope_writer.english_query_encoder(),
+            embed_words=self._embedder.embed_words if isinstance(self._embedder, WordEmbedder) else None,
         )
 
     def why_not(
         self,
-        question: str,
+        question: str | Message | Iterable[Message],
         id: NodeId,  # noqa: A002
         *,
         limit: int = RECALL_LIMIT,
@@ -798,12 +770,10 @@ class Memory(OpenInEachProcess):
         where: Filter = MATCH_ALL,
         as_of: When | None = None,
         known_at: When | None = None,
-        retroactive: bool = False,
-        goal: str | None = None,
-        media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
-        reading_ms: float | None = None,
+        goal: str | None = None,
+        options: RecallOptions = DEFAULT_RECALL_OPTIONS,
     ) -> WhyNot:
         """Explain why :meth:`recall` with the same arguments does not return a memory, and what would return it.
 
@@ -817,12 +787,11 @@ class Memory(OpenInEachProcess):
             where=where,
             as_of=as_of,
             known_at=known_at,
-            retroactive=retroactive,
-            goal=goal,
-            media_query=media_query,
             strategy=strategy,
             reading=reading,
-            reading_ms=reading_ms,
+            include=(),
+            goal=goal,
+            options=options,
         )
         ranked_hits = prepared.rank(prepared.activate())
         return why_not(ranked_hits, id, documents.node_ids_of(prepared.graph, id))
@@ -922,29 +891,14 @@ class Memory(OpenInEachProcess):
         where: Filter = MATCH_ALL,
         as_of: When | None = None,
         known_at: When | None = None,
-        retroactive: bool = False,
         goal: str | None = None,
-        media_query: MediaQuery | None = None,
+        options: RecallOptions = DEFAULT_RECALL_OPTIONS,
     ) -> Query:
         """Return a question as strategies see it: with its vectors, terms, entities and time ranges."""
-        graph = self._scope_writer.graph()
-        return analyze(
-            question,
-            graph,
-            self._clock(),
-            self._embedder,
-            self._query_embedder,
-            read_nodes=self._scope_writer.node_reader(graph),
-            where=where,
-            as_of=as_of,
-            known_at=known_at,
-            retroactive=retroactive,
-            goal=goal,
-            embed_goal=self._query_embedder.goal_vector,
-            media=media_query,
-            zone=self.zone,
-            embed_english=self._scope_writer.english_query_encoder(),
-            embed_words=self._embedder.embed_words if isinstance(self._embedder, WordEmbedder) else None,
+        graph, options = self._scope_writer.graph(), check_recall_options(options)
+        read_nodes = self._scope_writer.node_reader(graph)
+        return self._analyze(
+            question, graph, read_nodes, where=where, as_of=as_of, known_at=known_at, goal=goal, options=options
         )
 
     # ---- look up
@@ -1221,7 +1175,7 @@ class Memory(OpenInEachProcess):
 
     def answer(
         self,
-        question: str,
+        question: str | Message | Iterable[Message],
         llm: LLM | LLMClient | None = None,
         *,
         budget: int = DEFAULT_BUDGET,
@@ -1229,14 +1183,11 @@ class Memory(OpenInEachProcess):
         where: Filter = MATCH_ALL,
         as_of: When | None = None,
         known_at: When | None = None,
-        retroactive: bool = False,
-        goal: str | None = None,
-        media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
-        reading_ms: float | None = None,
         include: str | Iterable[str] = (),
-        log_access: bool = True,
+        goal: str | None = None,
+        options: RecallOptions = DEFAULT_RECALL_OPTIONS,
         record: bool = False,
     ) -> Answer:
         """Answer a question from the memories recalled for it, and cite them.
@@ -1253,14 +1204,11 @@ class Memory(OpenInEachProcess):
             where=where,
             as_of=as_of,
             known_at=known_at,
-            retroactive=retroactive,
-            goal=goal,
-            media_query=media_query,
             strategy=strategy,
             reading=reading,
-            reading_ms=reading_ms,
             include=include,
-            log_access=log_access,
+            goal=goal,
+            options=options,
         )
         found = answer(recollection, client, budget=budget)
         if not record or client is None or not found.is_recordable:

@@ -34,6 +34,7 @@ from ecphora import (
     Memory,
     MessageOptions,
     MissReason,
+    RecallOptions,
     Recollection,
     RemoteMemory,
     UnknownName,
@@ -160,7 +161,7 @@ def test_chat_messages_are_remembered_and_recalled_for(memory: Memory) -> None:
     result = memory.remember(conversation, message_options=MessageOptions({"user": "Ana"}, keep_tool_results=False))
     assert result.omitted == {"tool_call": 1, "tool_result": 1}
     assert {node.speaker for node in memory.find()} == {"Ana", "assistant"}
-    found = memory.recall_for([*conversation[:1], {"role": "user", "content": "Who is my sister?"}], limit=1)
+    found = memory.recall([*conversation[:1], {"role": "user", "content": "Who is my sister?"}], limit=1)
     assert found.query.text == "My sister is Marta.\nWho is my sister?"
     assert len(found) == 1
 
@@ -180,7 +181,10 @@ def test_recall_returns_hits_with_reasons_and_groups(filled: Memory) -> None:
     assert "Ghent" in found.to_prompt(500)
     assert found.to_messages(500)[0]["role"] == "system"
     assert found.cost.milliseconds > 0
-    assert filled.recall("x", explain=False, log_access=False, reading=Reading.NEVER)[0].reason == ""
+    assert (
+        filled.recall("x", options=RecallOptions(explain=False, log_access=False), reading=Reading.NEVER)[0].reason
+        == ""
+    )
 
 
 def test_why_not_says_what_is_missing(filled: Memory) -> None:
@@ -221,20 +225,22 @@ def test_forget_erases_and_says_what(filled: Memory) -> None:
 def test_media_rank_and_come_back(filled: Memory) -> None:
     vector: Any = np.array([0, 1], np.float32)
     filled.remember(Episode("The lodger.", id="cat", media=(Media("cat.jpg", "picture", "A cat.", vector, "clip"),)))
-    found = filled.recall("Where is this?", media_query=MediaQuery(vector, "clip"), log_access=False)
+    found = filled.recall(
+        "Where is this?", options=RecallOptions(media_query=MediaQuery(vector, "clip"), log_access=False)
+    )
     assert (found[0].id, found[0].node.media) == ("cat", (Media("cat.jpg", caption="A cat."),))
     with pytest.raises(InvalidInput, match="has a vector of 3 numbers"):
-        filled.recall("Where is this?", media_query=MediaQuery((1, 0, 0), "clip"))
+        filled.recall("Where is this?", options=RecallOptions(media_query=MediaQuery((1, 0, 0), "clip")))
 
 
 def test_goal_ranks_and_comes_back(filled: Memory) -> None:
     question, goal = "What should I keep in mind?", "travel to Porto"
-    found = filled.recall(question, goal=goal, log_access=False)
+    found = filled.recall(question, goal=goal, options=RecallOptions(log_access=False))
     assert found.query.goal is not None
     assert found.query.goal.text == goal
     assert "Porto" in found[0].text
     assert filled.feedback(found, [found[0].id])
-    assert filled.recall_for([{"role": "user", "content": question}], goal=goal)[0].id == found[0].id
+    assert filled.recall([{"role": "user", "content": question}], goal=goal)[0].id == found[0].id
     with pytest.raises(InvalidInput, match="takes no goal"):
         filled.recall(question, goal=goal, strategy="dense")
 
@@ -302,7 +308,7 @@ def test_consolidate_undo_and_views(filled: Memory) -> None:
 
 
 def test_answer_quotes_without_a_model(filled: Memory) -> None:
-    answer = filled.answer("Where does Ana live?", limit=2, log_access=False)
+    answer = filled.answer("Where does Ana live?", limit=2, options=RecallOptions(log_access=False))
     assert answer.prompt is None
     assert answer.is_answered is bool(answer.cited_ids)
 

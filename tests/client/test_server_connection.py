@@ -15,6 +15,7 @@ from ecphora import (
     EcphoraError,
     InvalidInput,
     Node,
+    RecallOptions,
     RemoteMemory,
     ServerError,
     ServerUnavailable,
@@ -104,7 +105,7 @@ def test_lost_answer_is_asked_for_again_only_by_what_reads(error: Exception) -> 
         assert len(script.requests) == 1
     script = Script(error)
     with pytest.raises(ServerUnavailable):
-        script.memory().recall("x", log_access=False)
+        script.memory().recall("x", options=RecallOptions(log_access=False))
     assert len(script.requests) == 3
 
 
@@ -363,7 +364,7 @@ def test_memory_is_shared_between_threads(tmp_path: Any) -> None:
             try:
                 for turn in range(3):
                     memory.remember(f"Fact {number}.{turn}")
-                    assert memory.recall("Fact", limit=1, log_access=False).hits
+                    assert memory.recall("Fact", limit=1, options=RecallOptions(log_access=False)).hits
             except (EcphoraError, AssertionError) as error:
                 errors.append(error)
 

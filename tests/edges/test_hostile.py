@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import Memory
+from ecphora import Memory, RecallOptions
 from ecphora.cli.main import main
 from ecphora.models.embedders.hashing import HashingEmbedder
 
@@ -182,7 +182,7 @@ def test_valid_emoji_are_printed(command: list[str]) -> None:
 
 def test_printed_recollection_has_no_control_characters() -> None:
     with Memory("ecphora.db", scope=SCOPE, embedder=HashingEmbedder()) as memory:
-        found = memory.recall(f"Where does Ana live?{DIRT}", log_access=False)
+        found = memory.recall(f"Where does Ana live?{DIRT}", options=RecallOptions(log_access=False))
         reasons = sum(bool(hit.reason) for hit in found)
     assert len(str(found).splitlines()) == 1 + len(found) + reasons
     for shown in (str(found), found._repr_html_(), repr(found), repr(found[0])):

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora.cli.main import main
-from ecphora.model.types import Reading
-from ecphora.model.validation import check_reading
+from ecphora.model.types import RecallOptions
+from ecphora.model.validation import check_recall_options
 from ecphora.models.rerankers.late_interaction import LateInteractionReader
 
 NEARER = "is nearer in meaning to the question"
@@ -56,12 +56,11 @@ def test_reading_ms_is_passed_on_and_by_default_there_is_none(
 ) -> None:
     passed: list[float | None] = []
 
-    def check(reading: object, reading_ms: object) -> tuple[Reading, float | None]:
-        found = check_reading(reading, reading_ms)
-        passed.append(found[1])
-        return found
+    def check(options: RecallOptions) -> RecallOptions:
+        passed.append(options.reading_ms)
+        return check_recall_options(options)
 
-    monkeypatch.setattr("ecphora.memory.check_reading", check)
+    monkeypatch.setattr("ecphora.memory.check_recall_options", check)
     for options in (), ("--reading-ms", "1000"):
         assert ecphora(*command, *options).exception is None
     assert passed == [None, 1000]

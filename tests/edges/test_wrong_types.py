@@ -6,19 +6,21 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import ecphora
-from ecphora import AutoConsolidate, Episode, EvidenceBands, Filter, LLMClient, Memory, errors
+from ecphora import AutoConsolidate, Episode, EvidenceBands, Filter, LLMClient, Memory, RecallOptions, errors
 from ecphora.errors import EcphoraError, InvalidInput
 from ecphora.maintenance import learn
 from ecphora.maintenance.learn.side_network_training import ContrastiveExample
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.eisa.side_network import SideNet
 from ecphora.testing import NOON, FakeClock, sample_vector
+
+UNSURE = RecallOptions(explain=cast("bool", "no"))
 
 
 class UnprintableRepr:
@@ -276,7 +278,7 @@ def test_invalid_arguments_create_no_file(tmp_path: Path, monkeypatch: pytest.Mo
         (lambda memory: memory.recall("Ana", strategy=5), "strategy is 5, .* give a name, such as one of fused"),
         (lambda memory: memory.recall("Ana", where="Ana"), "where is 'Ana'; give a Filter"),
         (lambda memory: memory.recall("Ana", where=Filter(speakers="")), "speakers is ''; give a text"),
-        (lambda memory: memory.recall("Ana", explain="no"), "explain is 'no'; give True or False"),
+        (lambda memory: memory.recall("Ana", options=UNSURE), "explain is 'no'; give True or False"),
         (lambda memory: memory.forget(5), "ids is 5; give an id, a str such as hit.id, or a list"),
         (lambda memory: memory.forget(["porto", 5]), "one of ids is 5; give a str, such as hit.id"),
         (lambda memory: memory.forget({"porto": 1}), "give an id, a str such as hit.id, or a list"),
@@ -315,7 +317,7 @@ def test_forget_of_nobody_erases_nothing_and_of_all_but_nobody_is_refused(names:
 
 def test_filter_takes_any_iterable_of_names(memory: Memory) -> None:
     for names in (["Ana"], {"Ana"}, ("Ana",), "Ana", (name for name in ["Ana"])):
-        found = memory.recall("Who?", where=Filter(speakers=names), log_access=False)  # type: ignore[arg-type]
+        found = memory.recall("Who?", where=Filter(speakers=names), options=RecallOptions(log_access=False))  # type: ignore[arg-type]
         assert [hit.id for hit in found] == ["porto"]
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora import RecallOptions
 from ecphora.memory import Memory
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
@@ -197,9 +198,9 @@ def test_recalled_memories_rank_higher_afterwards(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(256), strategy=strategy, clock=FakeClock()) as memory:
         memory.remember("ana sails", id="old", source="a")
         memory.remember("ana sails", id="new", source="b")
-        assert [hit.id for hit in memory.recall("ana sails", log_access=False)] == ["new", "old"]
+        assert [hit.id for hit in memory.recall("ana sails", options=RecallOptions(log_access=False))] == ["new", "old"]
         memory.recall("ana sails", where=Filter(sources="a"))
-        assert [hit.id for hit in memory.recall("ana sails", log_access=False)] == ["old", "new"]
+        assert [hit.id for hit in memory.recall("ana sails", options=RecallOptions(log_access=False))] == ["old", "new"]
 
 
 def test_gate_uses_the_raw_cosine() -> None:

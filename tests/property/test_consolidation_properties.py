@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora import RecallOptions
 from ecphora.memory import Memory
 from ecphora.model.ports import FactUpdateScorer
 from ecphora.model.types import Episode, Kind, Query, Validity, WriteBatch
@@ -72,7 +73,7 @@ def rows_without_numbers(memory: Memory) -> WriteBatch:
 
 
 def recall_all(memory: Memory) -> list[tuple[str, float]]:
-    return [(hit.id, hit.score) for q in QUESTIONS for hit in memory.recall(q, log_access=False)]
+    return [(hit.id, hit.score) for q in QUESTIONS for hit in memory.recall(q, options=RecallOptions(log_access=False))]
 
 
 @given(st.lists(st.sampled_from(STATEMENTS), min_size=2, max_size=14, unique_by=lambda e: e.id), st.integers(1, 3))
@@ -163,7 +164,7 @@ def test_validity_follows_event_time_and_recording_time(as_of: int, known_at: in
         start = datetime(2026, 1, 6, tzinfo=UTC)
         at, by = start + timedelta(days=as_of), start + timedelta(days=known_at)
         moved = datetime(2026, 5, 3, tzinfo=UTC)
-        found = one.recall("Where does Ana live?", as_of=at, known_at=by, log_access=False)
+        found = one.recall("Where does Ana live?", as_of=at, known_at=by, options=RecallOptions(log_access=False))
         is_updated = at >= moved and by >= moved
         assert found[0].id == ("new" if is_updated else "old")
         old = next(hit for hit in found if hit.id == "old").validity
@@ -199,8 +200,8 @@ def test_question_about_the_past_ranks_the_fact_of_that_time_first() -> None:
     with memory(update_scorer=None) as one:
         one.remember(MOVES)
         one.consolidate()
-        assert one.recall("Where does Ana live?", log_access=False)[0].id == "new"
-        assert one.recall("Where did Ana live in March 2026?", log_access=False)[0].id == "old"
+        assert one.recall("Where does Ana live?", options=RecallOptions(log_access=False))[0].id == "new"
+        assert one.recall("Where did Ana live in March 2026?", options=RecallOptions(log_access=False))[0].id == "old"
 
 
 # ---- interruption

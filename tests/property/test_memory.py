@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora import RecallOptions
 from ecphora.language.scripts import estimate_tokens
 from ecphora.memory import Memory
 from ecphora.model.text_format import strip_invisible
@@ -32,7 +33,8 @@ QUESTIONS = ("Who is Zebulon?", "Which school is in Porto?", "river boat")
 def recall_all(memory: Memory) -> dict[tuple[str, str], dict[str, float]]:
     return {
         (question, name): {
-            hit.id: round(hit.score, 4) for hit in memory.recall(question, strategy=name, log_access=False)
+            hit.id: round(hit.score, 4)
+            for hit in memory.recall(question, strategy=name, options=RecallOptions(log_access=False))
         }
         for question in QUESTIONS
         for name in BUILT_IN

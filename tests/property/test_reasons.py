@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora import RecallOptions
 from ecphora.cli.demo import show
 from ecphora.language.classes import find_instances
 from ecphora.language.names.normalization import entity_id
@@ -52,7 +53,9 @@ def friends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 def test_reasons_of_every_strategy_are_true(strategy: str, friends: Memory) -> None:
     reasons: list[str] = []
     for question in show.load_questions():
-        found = friends.recall(question.question, limit=4, as_of=question.as_of, strategy=strategy, log_access=False)
+        found = friends.recall(
+            question.question, limit=4, as_of=question.as_of, strategy=strategy, options=RecallOptions(log_access=False)
+        )
         reasons += [hit.reason for hit in found]
         check(found, friends)
     assert sum(map(bool, reasons)) >= 0.7 * len(reasons)
@@ -268,7 +271,7 @@ def test_reasons_of_reading_are_true(turns: list[Episode], question: str) -> Non
         ) as memory,
     ):
         memory.remember(turns)
-        check(memory.recall(question, limit=8, reading="always", log_access=False), memory)
+        check(memory.recall(question, limit=8, reading="always", options=RecallOptions(log_access=False)), memory)
 
 
 WORDS = st.sampled_from([
@@ -307,5 +310,7 @@ def test_reasons_are_true_for_any_turns(
         Memory(f"{place}/m.db", embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock()) as memory,
     ):
         memory.remember(turns)
-        found = memory.recall(question, limit=limit, strategy=strategy, as_of=as_of, log_access=False)
+        found = memory.recall(
+            question, limit=limit, strategy=strategy, as_of=as_of, options=RecallOptions(log_access=False)
+        )
         check(found, memory)

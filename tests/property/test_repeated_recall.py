@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ecphora.memory
-from ecphora import E5Embedder, Episode, Memory, Recollection
+from ecphora import E5Embedder, Episode, Memory, RecallOptions, Recollection
 from ecphora.model.ports import Embedder, Passage
 from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.models.rerankers.late_interaction import LateInteractionReader
@@ -57,7 +57,7 @@ def open_memory(path: Path) -> Memory:
 
 
 def ask(memory: Memory, question: str, **options: float) -> str:
-    return result_of(memory.recall(question, log_access=False, **options))  # type: ignore[arg-type]
+    return result_of(memory.recall(question, options=RecallOptions(log_access=False), **options))  # type: ignore[arg-type]
 
 
 def ask_all(path: Path, questions: Sequence[str]) -> dict[str, str]:
@@ -88,7 +88,7 @@ def memory(path: Path) -> Iterator[Memory]:
 
 def test_recall_reads_rereads_and_compares_times(memory: Memory) -> None:
     """Otherwise the other tests would say less than they seem to."""
-    found = [memory.recall(question, log_access=False) for question in QUESTIONS]
+    found = [memory.recall(question, options=RecallOptions(log_access=False)) for question in QUESTIONS]
     assert all(8 <= one.cost.passages_read <= 24 for one in found)
     features = {part.feature for one in found for hit in one for part in hit.why.contributions}
     assert {"reading", "second reading"} <= features
@@ -118,9 +118,9 @@ def test_work_of_a_recall_does_not_depend_on_the_clock(
     slow = partial(CandidateReading, clock=lambda: float(next(seconds)))
     monkeypatch.setattr(ecphora.memory, "CandidateReading", slow)
     assert {question: ask(memory, question) for question in QUESTIONS} == expected
-    assert memory.recall(QUESTIONS[0], log_access=False).cost.passages_unread == 0
+    assert memory.recall(QUESTIONS[0], options=RecallOptions(log_access=False)).cost.passages_unread == 0
     monkeypatch.setattr(LateInteractionReader, "batch_size", 6)  # after each batch, a look at the clock
-    found = memory.recall(QUESTIONS[0], log_access=False, reading_ms=100.0)
+    found = memory.recall(QUESTIONS[0], options=RecallOptions(log_access=False, reading_ms=100.0))
     assert (found.cost.passages_read, found.cost.passages_unread) == (6, 18)
 
 

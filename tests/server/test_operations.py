@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ecphora import Filter, HashingEmbedder, Memory, rename_scope
+from ecphora import Filter, HashingEmbedder, Memory, RecallOptions, rename_scope
 from ecphora.errors import InvalidInput
 from ecphora.memory import Entities, Facts, Maintenance
 from ecphora.model.json_form import to_json
@@ -131,7 +131,7 @@ def test_answer_is_what_the_method_returns(server: Server, scope: str, token: st
     with Memory(server.db, scope=scope, embedder=HashingEmbedder()) as memory:
         node = memory.get(remembered[0])
         assert server.post("/v1/get", {"id": remembered[0]}, token=token, scope=scope).json() == to_json(node)
-        found = memory.recall("Where does Ana live?", log_access=False)
+        found = memory.recall("Where does Ana live?", options=RecallOptions(log_access=False))
         answer = server.post("/v1/recall", {"question": "Where does Ana live?"}, token=token, scope=scope).json()
         assert [hit["id"] for hit in answer["hits"]] == [hit.id for hit in found]
         assert [hit["score"] for hit in answer["hits"]] == pytest.approx([hit.score for hit in found])

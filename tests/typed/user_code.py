@@ -47,7 +47,7 @@ def converse(memory: Memory) -> list[dict[str, str]]:
     """Remember chat messages, ask what matters for them, and put the memories before them."""
     conversation = [{"role": "user", "content": "Where does Ana live?"}]
     options = MessageOptions(speakers={"user": "Ana"}, keep_tool_results=True)
-    found = memory.recall_for(conversation, limit=3)
+    found = memory.recall(conversation, limit=3)
     result = memory.remember([*conversation, Episode("A note."), "A text."], message_options=options)
     count: int = sum(result.omitted.values())
     text: str = found.to_prompt(budget=500 + count)

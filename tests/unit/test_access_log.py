@@ -16,6 +16,7 @@ from time import monotonic
 import apsw
 import pytest
 
+from ecphora import RecallOptions
 from ecphora.errors import StoreBusy, StoreError
 from ecphora.memory import Memory
 from ecphora.model.graph.graph import Graph
@@ -261,7 +262,9 @@ def test_writes_come_after_earlier_recalls(memory: Memory) -> None:
     out = StringIO()
     operations: dict[str, Callable[[], object]] = {
         "remember": lambda: memory.remember("Something new."),
-        "feedback": lambda: memory.feedback(memory.recall("school", log_access=False), ["school"]),
+        "feedback": lambda: memory.feedback(
+            memory.recall("school", options=RecallOptions(log_access=False)), ["school"]
+        ),
         "mark": lambda: memory.maintenance.pin("school"),
         "consolidate": memory.consolidate,
         "export": lambda: memory.export(out),

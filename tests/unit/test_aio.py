@@ -160,7 +160,7 @@ def test_reasons_are_built_by_the_call(tmp_path: Path, monkeypatch: pytest.Monke
     async def call() -> None:
         async with open_memory(tmp_path / "m.db") as memory:
             await memory.remember(["Ana lives in Porto.", "Ben lives in Faro."])
-            found = [await memory.recall(QUESTION), await memory.recall_for([{"role": "user", "content": QUESTION}])]
+            found = [await memory.recall(QUESTION), await memory.recall([{"role": "user", "content": QUESTION}])]
             monkeypatch.setattr("ecphora.recall.recall.build_reasons", pytest.fail)
             assert all(hit.reason for one in found for hit in one)
 

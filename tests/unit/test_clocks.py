@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ecphora import Episode, Memory
+from ecphora import Episode, Memory, RecallOptions
 from ecphora.errors import InvalidInput
 from ecphora.model.types import Validity
 from ecphora.models.embedders.hashing import HashingEmbedder
@@ -101,13 +101,18 @@ def test_declared_end_follows_event_time_and_recording_time(
     clock.now = day(RECORDED[recorded])
     memory.remember(porto(HAPPENED[happened]).text, id="new", happened_at=HAPPENED[happened], supersedes="old")
     clock.now = LATER
-    hits = {hit.id: hit for hit in memory.recall(QUESTION, as_of=AS_OF, known_at=KNOWN_AT, retroactive=retroactive)}
+    hits = {
+        hit.id: hit
+        for hit in memory.recall(
+            QUESTION, as_of=AS_OF, known_at=KNOWN_AT, options=RecallOptions(retroactive=retroactive)
+        )
+    }
     is_recorded = recorded == "before known_at"
     assert set(hits) == ({"old", "new"} if is_recorded and happened == "before as_of" else {"old"})
     end = day(HAPPENED[happened]) if is_recorded and (happened == "before as_of" or retroactive) else None
     assert hits["old"].node.valid_to == end
     assert (None if hits["old"].validity is None else hits["old"].validity.valid_to) == end
-    answer = memory.answer(QUESTION, as_of=AS_OF, known_at=KNOWN_AT, retroactive=retroactive)
+    answer = memory.answer(QUESTION, as_of=AS_OF, known_at=KNOWN_AT, options=RecallOptions(retroactive=retroactive))
     assert ("held until" in answer.text) is (answer.cited_ids == ("old",) and end is not None)
 
 
@@ -146,7 +151,7 @@ def test_correction_is_valid_only_after_the_memory_it_corrects(tmp_path: Path, t
         assert (update.old.id, update.new.id) == ("old", "new")
         assert day("2026-03-01") <= update.valid_from <= day("2026-06-01")
         for retroactive in (False, True):
-            assert len(memory.recall(texts[0], as_of="2026-02-01", retroactive=retroactive)) == 0
+            assert len(memory.recall(texts[0], as_of="2026-02-01", options=RecallOptions(retroactive=retroactive))) == 0
         (then,) = memory.recall(texts[0], as_of="2026-04-01")
         assert (then.id, then.validity) == ("old", None)
         now = {hit.id: hit.validity for hit in memory.recall(texts[0])}
@@ -194,5 +199,5 @@ def test_retroactive_needs_as_of(memory: Memory) -> None:
     )
     for call in calls:
         with pytest.raises(InvalidInput, match="needs as_of"):
-            call(QUESTION, retroactive=True)
-    assert memory.answer(QUESTION, as_of="2026-02-01", retroactive=True).is_answered
+            call(QUESTION, options=RecallOptions(retroactive=True))
+    assert memory.answer(QUESTION, as_of="2026-02-01", options=RecallOptions(retroactive=True)).is_answered

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora import Episode, LLMClient, Memory
+from ecphora import Episode, LLMClient, Memory, RecallOptions
 from ecphora.consolidation.run import LIMITED_STEP_SIZE
 from ecphora.errors import InvalidInput, LLMUnavailable
 from ecphora.model.graph.graph import Graph
@@ -66,10 +66,12 @@ def test_superseding_fact_ranks_first_and_the_old_one_has_an_end(memory: Memory)
 def test_late_statement_counts_from_its_event_time(memory: Memory) -> None:
     memory.remember([MOVES[0], Episode("I moved to Porto on 3 May.", "new", "Ana", "b", "2026-05-20")])
     memory.consolidate()
-    retroactive_hits = memory.recall("Where does Ana live?", as_of="2026-05-10", retroactive=True)
+    retroactive_hits = memory.recall(
+        "Where does Ana live?", as_of="2026-05-10", options=RecallOptions(retroactive=True)
+    )
     assert retroactive_hits[0].id == "new"
     for day, retroactive in (("2026-05-10", False), ("2026-05-01", True)):
-        found = memory.recall("Where does Ana live?", as_of=day, retroactive=retroactive)
+        found = memory.recall("Where does Ana live?", as_of=day, options=RecallOptions(retroactive=retroactive))
         assert [hit.id for hit in found] == ["old"]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from ecphora import RecallOptions
 from ecphora.errors import StoreReadOnly
 from ecphora.maintenance import doctor
 from ecphora.maintenance.doctor import Severity, examine
@@ -57,7 +58,7 @@ def damage(path: Path, *statements: str) -> None:
 
 def texts_of(path: Path, question: str) -> list[str]:
     with Memory(path, embedder=HashingEmbedder(32)) as memory:
-        return [hit.text for hit in memory.recall(question, log_access=False)]
+        return [hit.text for hit in memory.recall(question, options=RecallOptions(log_access=False))]
 
 
 def test_intact_file_has_no_findings_and_is_unchanged(path: Path) -> None:
@@ -173,9 +174,9 @@ def test_open_memory_sees_the_fix(path: Path) -> None:
     intact_texts = texts_of(path, "Lisbon")
     damage(path, "UPDATE node SET term_hashes = x'01000000', term_counts = x'01'")
     with Memory(path, embedder=HashingEmbedder(32), strategy="bm25") as memory:
-        assert not memory.recall("Lisbon", log_access=False).hits
+        assert not memory.recall("Lisbon", options=RecallOptions(log_access=False)).hits
         examine(path, fix=True)
-        assert memory.recall("Lisbon", log_access=False)[0].text == intact_texts[0]
+        assert memory.recall("Lisbon", options=RecallOptions(log_access=False))[0].text == intact_texts[0]
 
 
 def test_missing_vectors_without_an_embedder_are_reported(path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora import RecallOptions
 from ecphora.consolidation.entities.kinship import KIN_MENTION_WEIGHT
 from ecphora.consolidation.entities.resolution import resolve_entities
 from ecphora.errors import InvalidInput
@@ -452,7 +453,9 @@ def test_declared_merge_is_undone_exactly_and_unmerged_in_effect(order: list[str
 
         def state() -> tuple[object, object]:
             stored = memory._store.changes_since(memory.scope, 0)
-            return (stored.nodes, stored.edges), [(h.id, h.score) for h in memory.recall(question, log_access=False)]
+            return (stored.nodes, stored.edges), [
+                (h.id, h.score) for h in memory.recall(question, options=RecallOptions(log_access=False))
+            ]
 
         before = state()
         memory.entities.merge("Mel", "Melanie")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ecphora import RecallOptions
 from ecphora.errors import InvalidInput, InvalidRecord
 from ecphora.maintenance.reembedding import reembed
 from ecphora.memory import Memory
@@ -146,12 +147,12 @@ def test_exchange_changes_no_recall(open_memory: Callable[..., Memory], strategy
     """Neither the hits, nor their scores, nor the confidence, of any strategy that is not EISA."""
     memory = open_memory(strategy=strategy)
     questions = (QUESTION, "What did Ben say?", RESPONSE)
-    before = [memory.recall(question, log_access=False) for question in questions]
-    found = memory.recall(QUESTION, log_access=False)
+    before = [memory.recall(question, options=RecallOptions(log_access=False)) for question in questions]
+    found = memory.recall(QUESTION, options=RecallOptions(log_access=False))
     for text in (RESPONSE, "The submarine sank in the river.", "Nobody knows what sank in the river."):
         memory.record_response(found, text)
     for question, old in zip(questions, before, strict=True):
-        new = memory.recall(question, log_access=False)
+        new = memory.recall(question, options=RecallOptions(log_access=False))
         assert [(hit.id, hit.score) for hit in new] == [(hit.id, hit.score) for hit in old]
         assert (new.evidence, new.confidence) == (old.evidence, old.confidence)
     assert (len(memory), memory.count(), len(memory.find())) == (3, 3, 3)
@@ -173,9 +174,9 @@ def test_accesses_of_an_exchange_disturb_no_strategy(open_memory: Callable[..., 
 def test_exchange_gives_eisa_no_confidence(open_memory: Callable[..., Memory]) -> None:
     memory = open_memory(strategy="eisa")
     question = "Which color has the submarine?"
-    before = memory.recall(question, log_access=False)
+    before = memory.recall(question, options=RecallOptions(log_access=False))
     memory.record_response(before, "Yellow.")
-    after = memory.recall(question, log_access=False)
+    after = memory.recall(question, options=RecallOptions(log_access=False))
     assert (after[0].node.kind, after[0].node.title) == (Kind.EXCHANGE, question)
     assert after.confidence == before.confidence
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecphora.cli.demo
+from ecphora import RecallOptions
 from ecphora.errors import InvalidInput
 from ecphora.memory import Memory
 from ecphora.model.graph.graph import Graph
@@ -157,7 +158,9 @@ def test_recalled_memory_has_no_miss_reason(memory: Memory) -> None:
 def test_document_is_represented_by_its_best_chunk(memory: Memory) -> None:
     memory.remember(LONG, id="long")
     found = memory.why_not("What did Ana do on day 77?", "long", strategy="bm25", limit=1)
-    best = memory.recall("What did Ana do on day 77?", strategy="bm25", limit=1, log_access=False)[0].id
+    best = memory.recall(
+        "What did Ana do on day 77?", strategy="bm25", limit=1, options=RecallOptions(log_access=False)
+    )[0].id
     assert best.startswith("long#")
     assert (found.id, found.miss_reason, found.rank) == ("long", MissReason.NONE, 1)
     other = "long#1" if best != "long#1" else "long#2"
@@ -214,7 +217,9 @@ def test_why_not_agrees_with_recall(
     id_ = graph.id(np.flatnonzero(graph.episodes)[row % len(demo_memory)])
 
     def whys_by_id(limit: int, budget: int | None = None) -> dict[str, Why]:
-        hits = demo_memory.recall(question, limit=limit, budget=budget, strategy=strategy, log_access=False)
+        hits = demo_memory.recall(
+            question, limit=limit, budget=budget, strategy=strategy, options=RecallOptions(log_access=False)
+        )
         return {hit.id: hit.why for hit in hits}
 
     found = demo_memory.why_not(question, id_, limit=limit, budget=budget, strategy=strategy)

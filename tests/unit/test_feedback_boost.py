@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora import RecallOptions
 from ecphora.memory import Memory
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
@@ -183,9 +184,9 @@ def test_feedback_of_a_memory_creates_co_use(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), clock=FakeClock()) as memory:
         texts = ["Ana bought a kayak.", "The blue shed has a green lock.", "Ben bakes bread.", "It rained in May."]
         kayak, shed, *_ = memory.remember(texts).ids
-        found = memory.recall("Where is the kayak: in the shed?", log_access=False)
+        found = memory.recall("Where is the kayak: in the shed?", options=RecallOptions(log_access=False))
         memory.feedback(found, [kayak, shed])
-        after = {hit.id: hit for hit in memory.recall("Who bought a kayak?", log_access=False)}
+        after = {hit.id: hit for hit in memory.recall("Who bought a kayak?", options=RecallOptions(log_access=False))}
         contribution = next(part for part in after[shed].why.contributions if part.feature == CO_USE)
         assert contribution.path == (kayak, shed)
         assert sum(one.value for one in after[shed].why.contributions) == pytest.approx(after[shed].score, abs=1e-4)

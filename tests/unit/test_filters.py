@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora import RecallOptions
 from ecphora.errors import InvalidInput, InvalidTime
 from ecphora.memory import Memory
 from ecphora.model.conditions import Eq, Gt, Or, parse_condition
@@ -224,7 +225,11 @@ def test_recall_searches_among_what_passes_the_filter(strategy: str, tmp_path: P
             {"k": {"$nin": list(range(40))}},
         ):
             found = memory.recall(
-                "boat sank in the river", limit=3, where=Filter(metadata=condition), strategy=strategy, log_access=False
+                "boat sank in the river",
+                limit=3,
+                where=Filter(metadata=condition),
+                strategy=strategy,
+                options=RecallOptions(log_access=False),
             )
             assert {hit.id for hit in found} == {"north", "south", "west"}
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecphora import AsyncMemory, Filter, InvalidInput, Memory, Recollection
+from ecphora import AsyncMemory, Filter, InvalidInput, Memory, RecallOptions, Recollection
 from ecphora.model.text_format import strip_invisible
 from ecphora.model.types import Goal, Vectors
 from ecphora.models.embedders.hashing import HashingEmbedder
@@ -82,7 +82,7 @@ def goal_gains(found: Recollection) -> dict[str, float]:
 
 @pytest.mark.parametrize(("goal", "text"), [(PARTY, TEXTS[0]), (CAKE, TEXTS[1]), (LAUNDRY, TEXTS[2])])
 def test_goal_decides_between_several_answers(memory: Memory, goal: str, text: str) -> None:
-    found = memory.recall(QUESTION, goal=goal, log_access=False)
+    found = memory.recall(QUESTION, goal=goal, options=RecallOptions(log_access=False))
     assert found[0].text == text
     assert found.query.goal is not None
     assert found.query.goal.text == goal
@@ -112,7 +112,9 @@ def test_goal_raises_no_memory_above_a_clear_answer(memory: Memory) -> None:
     def best(bias: float) -> str:
         strategy = Fused(by_words, AnswerabilityModel(zeros, bias, zeros, bias))
         question = "Where are the winter tires?"
-        return memory.recall(question, goal=PARTY, strategy=strategy, reading="never", log_access=False)[0].text
+        return memory.recall(
+            question, goal=PARTY, strategy=strategy, reading="never", options=RecallOptions(log_access=False)
+        )[0].text
 
     assert best(5.0) == TEXTS[3]
     assert best(-5.0) == TEXTS[0]  # what fits the goal, if the question is sure of nothing
@@ -120,9 +122,9 @@ def test_goal_raises_no_memory_above_a_clear_answer(memory: Memory) -> None:
 
 @pytest.mark.medium
 def test_recall_without_goal_is_the_same_after_one_with(memory: Memory) -> None:
-    before = summary(memory.recall(QUESTION, log_access=False))
-    memory.recall(QUESTION, goal=CAKE, log_access=False)
-    again = memory.recall(QUESTION, goal=None, log_access=False)
+    before = summary(memory.recall(QUESTION, options=RecallOptions(log_access=False)))
+    memory.recall(QUESTION, goal=CAKE, options=RecallOptions(log_access=False))
+    again = memory.recall(QUESTION, goal=None, options=RecallOptions(log_access=False))
     assert summary(again) == before
     assert again.query.goal is None
     assert not any(one.feature == "goal" for hit in again for one in hit.why.contributions)
@@ -130,7 +132,7 @@ def test_recall_without_goal_is_the_same_after_one_with(memory: Memory) -> None:
 
 def test_goal_counts_the_more_the_less_the_question_is_sure(memory: Memory) -> None:
     sure, unsure = "Where are the winter tires in the garage?", "What?"
-    found = {one: memory.recall(one, goal=CAKE, log_access=False) for one in (sure, unsure)}
+    found = {one: memory.recall(one, goal=CAKE, options=RecallOptions(log_access=False)) for one in (sure, unsure)}
     assert found[sure].confidence > found[unsure].confidence
     assert goal_gains(found[sure])[TEXTS[1]] < goal_gains(found[unsure])[TEXTS[1]]
     for one in found.values():
@@ -140,8 +142,10 @@ def test_goal_counts_the_more_the_less_the_question_is_sure(memory: Memory) -> N
 
 def test_goal_of_weight_zero_changes_nothing(memory: Memory) -> None:
     strategy = replace(Fused(), goal_weight=0.0)
-    plain = memory.recall(QUESTION, strategy=strategy, log_access=False)
-    assert summary(memory.recall(QUESTION, goal=CAKE, strategy=strategy, log_access=False)) == summary(plain)
+    plain = memory.recall(QUESTION, strategy=strategy, options=RecallOptions(log_access=False))
+    assert summary(
+        memory.recall(QUESTION, goal=CAKE, strategy=strategy, options=RecallOptions(log_access=False))
+    ) == summary(plain)
 
 
 def test_goal_returns_nothing_that_the_filter_excludes(memory: Memory) -> None:
@@ -189,8 +193,8 @@ def test_equal_memories_gain_nothing(tmp_path: Path) -> None:
 def test_unread_goal_changes_nothing(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=CountingEmbedder(unread=CAKE), clock=FakeClock()) as memory:
         memory.remember(TEXTS)
-        plain = memory.recall(QUESTION, log_access=False)
-        assert summary(memory.recall(QUESTION, goal=CAKE, log_access=False)) == summary(plain)
+        plain = memory.recall(QUESTION, options=RecallOptions(log_access=False))
+        assert summary(memory.recall(QUESTION, goal=CAKE, options=RecallOptions(log_access=False))) == summary(plain)
 
 
 # ---- embedding
@@ -212,8 +216,8 @@ def test_goal_of_an_empty_memory_is_not_embedded(tmp_path: Path, embedder: Count
 
 
 def test_reason_names_the_goal_that_raised_a_memory(memory: Memory) -> None:
-    plain = [hit.id for hit in memory.recall(QUESTION, log_access=False)]
-    found = memory.recall(QUESTION, goal=LAUNDRY, log_access=False)
+    plain = [hit.id for hit in memory.recall(QUESTION, options=RecallOptions(log_access=False))]
+    found = memory.recall(QUESTION, goal=LAUNDRY, options=RecallOptions(log_access=False))
     raised = [hit for rank, hit in enumerate(found) if rank < plain.index(hit.id)]
     assert raised
     assert all(f"fits the goal “{LAUNDRY}”" in hit.reason for hit in raised)
@@ -247,17 +251,22 @@ def test_reason_shortens_a_long_goal(memory: Memory) -> None:
 
 @pytest.mark.medium
 def test_every_way_of_recalling_takes_a_goal(memory: Memory, tmp_path: Path) -> None:
-    expected = summary(memory.recall(QUESTION, goal=LAUNDRY, log_access=False))
+    expected = summary(memory.recall(QUESTION, goal=LAUNDRY, options=RecallOptions(log_access=False)))
     conversation = [{"role": "user", "content": QUESTION}]
-    assert summary(memory.recall_for(conversation, goal=LAUNDRY, log_access=False)) == expected
-    assert TEXTS[2] in memory.answer("Which machine leaks, and which oven?", goal=LAUNDRY, log_access=False).text
+    assert summary(memory.recall(conversation, goal=LAUNDRY, options=RecallOptions(log_access=False))) == expected
+    assert (
+        TEXTS[2]
+        in memory.answer(
+            "Which machine leaks, and which oven?", goal=LAUNDRY, options=RecallOptions(log_access=False)
+        ).text
+    )
     id_ = expected[0][0]
     assert memory.why_not(QUESTION, id_, goal=LAUNDRY, limit=1).miss_reason == "none"
     assert memory.why_not(QUESTION, id_, goal=PARTY, limit=1).rank != 1
 
     async def ask() -> list[tuple[Any, ...]]:
         async with AsyncMemory.wrap(memory) as wrapped:
-            return summary(await wrapped.recall(QUESTION, goal=LAUNDRY, log_access=False))
+            return summary(await wrapped.recall(QUESTION, goal=LAUNDRY, options=RecallOptions(log_access=False)))
 
     assert asyncio.run(ask()) == expected
 
@@ -298,7 +307,7 @@ def test_strategy_without_goals_says_so(memory: Memory, strategy: str) -> None:
 @pytest.mark.medium
 @given(goal=st.text(min_size=1, max_size=40).filter(lambda text: bool(strip_invisible(text).strip())))
 def test_no_goal_breaks_a_recall(shared_memory: Memory, goal: str) -> None:
-    found = shared_memory.recall(QUESTION, goal=goal, log_access=False)
+    found = shared_memory.recall(QUESTION, goal=goal, options=RecallOptions(log_access=False))
     assert len(found) == len(TEXTS)
     assert all(np.isfinite(hit.score) for hit in found)
 

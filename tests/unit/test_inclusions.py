@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ecphora import RecallOptions
 from ecphora.errors import InvalidInput
 from ecphora.language.scripts import estimate_tokens
 from ecphora.memory import MATCH_ALL, Memory
@@ -48,8 +49,8 @@ def test_recall_includes_nothing_unless_asked(memory: Memory) -> None:
 
 @pytest.mark.parametrize("strategy", sorted(BUILT_IN))
 def test_engrams_are_the_names_that_the_hits_mention(memory: Memory, strategy: str) -> None:
-    plain = memory.recall(QUESTION, strategy=strategy, log_access=False)
-    found = memory.recall(QUESTION, strategy=strategy, include=("engrams",), log_access=False)
+    plain = memory.recall(QUESTION, strategy=strategy, options=RecallOptions(log_access=False))
+    found = memory.recall(QUESTION, strategy=strategy, include=("engrams",), options=RecallOptions(log_access=False))
     assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in plain]
     engrams = {engram.name: engram for engram in found.engrams}
     assert "Porto" in engrams
@@ -75,7 +76,7 @@ def test_ecphory_ranks_engrams_by_its_own_scores(memory: Memory) -> None:
     graph, query = memory.graph(), memory.build_query(QUESTION)
     activation = BUILT_IN["ecphory"].activate(query, graph)
     assert activation.context_scores.any()
-    found = memory.recall(QUESTION, strategy="ecphory", include="engrams", log_access=False)
+    found = memory.recall(QUESTION, strategy="ecphory", include="engrams", options=RecallOptions(log_access=False))
     for engram in found.engrams:
         assert engram.score == pytest.approx(min(1, activation.context_scores[graph.row(engram.id)]))
 
@@ -185,7 +186,9 @@ def test_weave_ranks_insights_by_its_own_scores(tmp_path: Path) -> None:
         memory.remember([f"Ana sails boats on the river, day {day}." for day in range(40)])
         query, graph = memory.build_query("Who sails boats?"), memory.graph()
         scores = BUILT_IN["weave"].activate(query, graph).context_scores
-        found = memory.recall("Who sails boats?", include=("insights", "engrams"), log_access=False)
+        found = memory.recall(
+            "Who sails boats?", include=("insights", "engrams"), options=RecallOptions(log_access=False)
+        )
         assert found.insights
         for insight in found.insights:
             assert insight.score == pytest.approx(min(1, scores[graph.row(insight.id)]))

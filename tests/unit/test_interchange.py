@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora import RecallOptions
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidRecord, WrongVector
 from ecphora.maintenance.interchange import jsonl
 from ecphora.memory import Memory
@@ -112,7 +113,10 @@ def test_round_trip_into_another_scope_gives_the_same_lines(
 @pytest.mark.medium
 def test_imported_memory_recalls_like_the_exported_one(full_store: SQLiteStore, other: SQLiteStore) -> None:
     jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
-    expected, found = (memory(store).recall("Where does Ana live?", log_access=False) for store in (full_store, other))
+    expected, found = (
+        memory(store).recall("Where does Ana live?", options=RecallOptions(log_access=False))
+        for store in (full_store, other)
+    )
     assert [(hit.id, hit.score) for hit in expected] == [(hit.id, hit.score) for hit in found]
     assert memory(other).history("a") == replace(
         memory(full_store).history("a"), accesses=memory(other).graph().accesses_of(memory(other).graph().row("a") or 0)

@@ -13,7 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora import Episode, IdCollision, InvalidInput, Media, MediaKind, MediaQuery, Memory, Recollection, clone_scope
+from ecphora import (
+    Episode,
+    IdCollision,
+    InvalidInput,
+    Media,
+    MediaKind,
+    MediaQuery,
+    Memory,
+    RecallOptions,
+    Recollection,
+    clone_scope,
+)
 from ecphora.errors import InvalidRecord
 from ecphora.language.chunking import Chunk
 from ecphora.maintenance.doctor import examine
@@ -102,7 +113,7 @@ def test_vectors_are_stored_with_length_1(memory: Memory) -> None:
 def test_vector_may_be_an_array(memory: Memory) -> None:
     vector: Any = np.array([0.0, 0.5, 0.5], np.float32)
     memory.remember(Episode("A dog.", id="dog", media=(Media("dog.jpg", vector=vector, model=CLIP),)))
-    assert memory.recall(QUESTION, media_query=MediaQuery(vector, CLIP))[0].id == "dog"
+    assert memory.recall(QUESTION, options=RecallOptions(media_query=MediaQuery(vector, CLIP)))[0].id == "dog"
 
 
 def test_caption_is_found_as_text(memory: Memory) -> None:
@@ -132,8 +143,10 @@ def test_vector_of_another_model_is_added_later(memory: Memory, tmp_path: Path) 
     assert places(memory, "clap") == [("cat", 0)]
     assert places(memory, "clip-2") == [("cat", 0)]
     assert places(memory) == [("sea", 0), ("cat", 0)]
-    assert memory.recall(QUESTION, media_query=MediaQuery((0, 1, 0.25), CLIP))[0].id == "cat"  # the first one stays
-    assert memory.recall(QUESTION, media_query=MediaQuery((1, 0), "clip-2"))[0].id == "cat"
+    assert (
+        memory.recall(QUESTION, options=RecallOptions(media_query=MediaQuery((0, 1, 0.25), CLIP)))[0].id == "cat"
+    )  # the first one stays
+    assert memory.recall(QUESTION, options=RecallOptions(media_query=MediaQuery((1, 0), "clip-2")))[0].id == "cat"
     assert graph_differences(memory.graph(), reload_graph(tmp_path / "m.db")) == []
 
 
@@ -143,7 +156,7 @@ def test_media_of_a_long_text_belong_to_its_first_chunk(memory: Memory) -> None:
     assert [bool(chunk.media) for chunk in memory.chunks("long")] == [True] + [False] * (len(memory.chunks("long")) - 1)
     assert stored_node(memory, "long").media == (Media("boats.jpg"),)
     assert places(memory)[-1] == ("long#1", 0)
-    assert memory.recall(QUESTION, media_query=MediaQuery((0, 0, 1), CLIP))[0].id == "long#1"
+    assert memory.recall(QUESTION, options=RecallOptions(media_query=MediaQuery((0, 0, 1), CLIP)))[0].id == "long#1"
     memory.update("long", "Short now.", mode="replace")
     assert (places(memory)[-1], stored_node(memory, "long").media) == (("long", 0), (Media("boats.jpg"),))
     memory.update("long", LONG + " The end.", mode="replace")
@@ -169,7 +182,7 @@ def test_forget_deletes_references_and_vectors(memory: Memory, tmp_path: Path) -
 def test_replaced_text_keeps_its_media(memory: Memory, tmp_path: Path) -> None:
     memory.update("cat", "At home with the tomcat.", mode="replace")
     assert stored_node(memory, "cat").media == (Media("cat.jpg"),)
-    assert memory.recall("What?", media_query=MediaQuery((0, 4, 1), CLIP))[0].id == "cat"
+    assert memory.recall("What?", options=RecallOptions(media_query=MediaQuery((0, 4, 1), CLIP)))[0].id == "cat"
     assert graph_differences(memory.graph(), reload_graph(tmp_path / "m.db")) == []
 
 
@@ -329,7 +342,7 @@ def test_medium_that_cannot_be_used_is_refused(memory: Memory, media: Any, probl
 )  # fmt: skip
 def test_media_query_that_cannot_be_used_is_refused(memory: Memory, query: Any, problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
-        memory.recall(QUESTION, media_query=query)
+        memory.recall(QUESTION, options=RecallOptions(media_query=query))
 
 
 def test_two_lengths_at_once_write_nothing(memory: Memory, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from ecphora import Episode, Filter, Media, MediaQuery, Memory, Recollection
+from ecphora import Episode, Filter, Media, MediaQuery, Memory, RecallOptions, Recollection
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation
@@ -84,7 +84,7 @@ def test_fused_joins_media_before_validity_counts() -> None:
 @pytest.mark.parametrize("strategy", sorted(BUILT_IN))
 def test_memory_with_the_same_medium_comes_back_by_any_strategy(memory: Memory, strategy: str) -> None:
     for vector, id_ in (((1, 0, 0), "sea"), ((0, 4, 1), "cat")):
-        found = memory.recall(QUESTION, media_query=MediaQuery(vector, CLIP), strategy=strategy)
+        found = memory.recall(QUESTION, options=RecallOptions(media_query=MediaQuery(vector, CLIP)), strategy=strategy)
         shares = {one.feature: one.value for one in found[0].why.contributions}
         assert found[0].id == id_
         assert shares["media"] > 0
@@ -94,16 +94,20 @@ def test_memory_with_the_same_medium_comes_back_by_any_strategy(memory: Memory, 
 
 @pytest.mark.parametrize("strategy", sorted(BUILT_IN))
 def test_media_that_do_not_fit_gain_nothing(memory: Memory, strategy: str) -> None:
-    plain = memory.recall(QUESTION, strategy=strategy, log_access=False)
-    found = memory.recall(QUESTION, media_query=MediaQuery((0, 0, -1), CLIP), strategy=strategy, log_access=False)
+    plain = memory.recall(QUESTION, strategy=strategy, options=RecallOptions(log_access=False))
+    found = memory.recall(
+        QUESTION, options=RecallOptions(media_query=MediaQuery((0, 0, -1), CLIP), log_access=False), strategy=strategy
+    )
     assert summary(found) == summary(plain)
     assert gains(found) == {}
 
 
 def test_evidence_stays_that_of_the_text(memory: Memory) -> None:
     for question in (QUESTION, "Were we at the sea?"):
-        plain = memory.recall(question, log_access=False)
-        found = memory.recall(question, media_query=MediaQuery((0, 1, 0), CLIP), log_access=False)
+        plain = memory.recall(question, options=RecallOptions(log_access=False))
+        found = memory.recall(
+            question, options=RecallOptions(media_query=MediaQuery((0, 1, 0), CLIP), log_access=False)
+        )
         assert gains(found)
         assert (found.evidence, found.confidence) == (plain.evidence, plain.confidence)
 
@@ -116,7 +120,9 @@ def test_clear_text_comes_before_a_picture(memory: Memory) -> None:
             return replace(BUILT_IN["dense"].activate(query, graph), confidence=1.0)
 
     question = "Did it rain? It rained."
-    found = memory.recall(question, media_query=MediaQuery((0, 4, 1), CLIP), strategy=Sure(), log_access=False)
+    found = memory.recall(
+        question, options=RecallOptions(media_query=MediaQuery((0, 4, 1), CLIP), log_access=False), strategy=Sure()
+    )
     assert found[0].id == "rain"
     assert gains(found)["cat"] > 0
 
@@ -124,7 +130,7 @@ def test_clear_text_comes_before_a_picture(memory: Memory) -> None:
 def test_filter_holds_for_media(memory: Memory) -> None:
     memory.remember(Episode("My cat.", id="mine", speaker="Ana", media=CAT.media))
     query = MediaQuery((0, 4, 1), CLIP)
-    found = memory.recall(QUESTION, media_query=query, where=Filter(speakers="Ana"))
+    found = memory.recall(QUESTION, options=RecallOptions(media_query=query), where=Filter(speakers="Ana"))
     assert [hit.id for hit in found] == ["mine"]
 
 
@@ -147,28 +153,28 @@ def test_rows_that_are_not_eligible_gain_nothing() -> None:
 
 def test_archived_memory_stays_last(memory: Memory) -> None:
     memory.maintenance.archive("cat")
-    found = memory.recall(QUESTION, media_query=MediaQuery((0, 4, 1), CLIP), limit=3)
+    found = memory.recall(QUESTION, options=RecallOptions(media_query=MediaQuery((0, 4, 1), CLIP)), limit=3)
     assert gains(found)["cat"] > 0
     assert [hit.id for hit in found][-1] == "cat"
 
 
 def test_reason_names_the_kind_of_medium(memory: Memory) -> None:
-    found = memory.recall(QUESTION, media_query=MediaQuery((0, 4, 1), CLIP))
+    found = memory.recall(QUESTION, options=RecallOptions(media_query=MediaQuery((0, 4, 1), CLIP)))
     assert found[0].reason.startswith("has a picture near to the media query")
-    found = memory.recall(QUESTION, media_query=MediaQuery((1, 0, 0), CLIP))
+    found = memory.recall(QUESTION, options=RecallOptions(media_query=MediaQuery((1, 0, 0), CLIP)))
     assert found[0].reason.startswith("has media near to the media query")
 
 
 def test_why_not_counts_media(memory: Memory) -> None:
     query = MediaQuery((0, 4, 1), CLIP)
-    assert memory.why_not(QUESTION, "cat", media_query=query, limit=1).rank == 1
+    assert memory.why_not(QUESTION, "cat", options=RecallOptions(media_query=query), limit=1).rank == 1
 
 
 def test_scope_without_vectors_takes_any_media_query(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=MODEL) as memory:
-        assert list(memory.recall(QUESTION, media_query=MediaQuery((1.0,), CLIP))) == []
+        assert list(memory.recall(QUESTION, options=RecallOptions(media_query=MediaQuery((1.0,), CLIP)))) == []
         memory.remember(RAIN)
-        assert gains(memory.recall(QUESTION, media_query=MediaQuery((1.0,), CLIP))) == {}
+        assert gains(memory.recall(QUESTION, options=RecallOptions(media_query=MediaQuery((1.0,), CLIP)))) == {}
 
 
 # ---- the fit

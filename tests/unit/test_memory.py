@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ecphora import RecallOptions
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidInput, StoreClosed, UnknownName
 from ecphora.memory import Memory
 from ecphora.model.types import AccessKind, Episode, Evidence, Filter, Hit, Node, Vectors
@@ -192,7 +193,7 @@ def test_contributions_add_up_to_the_score(memory: Memory) -> None:
         for hit in found:
             assert sum(part.value for part in hit.why.contributions) == pytest.approx(hit.score, abs=1e-4)
             assert str(hit.why)
-    assert memory.recall("river", explain=False)[0].why.contributions == ()
+    assert memory.recall("river", options=RecallOptions(explain=False))[0].why.contributions == ()
 
 
 @pytest.mark.medium
@@ -218,7 +219,7 @@ def test_evidence_follows_the_bands_of_the_memory(open_memory: Callable[..., Mem
     question = "When does school start?"
     memory = open_memory()
     memory.remember(TALK)
-    confidence = memory.recall(question, log_access=False).confidence
+    confidence = memory.recall(question, options=RecallOptions(log_access=False)).confidence
     assert 0.1 < confidence < 0.99
     for bands, expected in (
         (EvidenceBands(strong=confidence, weak=0.1), Evidence.STRONG),
@@ -227,8 +228,8 @@ def test_evidence_follows_the_bands_of_the_memory(open_memory: Callable[..., Mem
     ):
         other = open_memory(evidence_bands=bands)
         assert other.evidence_bands == bands
-        assert other.recall(question, log_access=False).evidence is expected
-        assert other.answer(question, log_access=False).evidence is expected
+        assert other.recall(question, options=RecallOptions(log_access=False)).evidence is expected
+        assert other.answer(question, options=RecallOptions(log_access=False)).evidence is expected
 
 
 def test_recall_without_hits_has_no_evidence_whatever_the_bands(open_memory: Callable[..., Memory]) -> None:
@@ -253,7 +254,7 @@ def test_recall_groups_hits_by_the_instances_of_the_class_asked_for(memory: Memo
 
 def test_recall_logs_accesses(memory: Memory, clock: FakeClock) -> None:
     memory.remember(TALK)
-    memory.recall("river", log_access=False)
+    memory.recall("river", options=RecallOptions(log_access=False))
     assert memory.scopes()[0].revision == 1
     clock.advance(hours=1)
     hit = memory.recall("river", limit=1)[0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecphora import E5Embedder, Episode, Memory, MiniLMEmbedder
+from ecphora import E5Embedder, Episode, Memory, MiniLMEmbedder, RecallOptions
 from ecphora.consolidation.facts.topic_extraction import StatementInContext, extract_topic
 from ecphora.language.statements.clauses import clauses
 from ecphora.language.statements.statements import statements
@@ -95,7 +95,7 @@ def consolidated_memory(
 
 
 def top_id(memory: Memory, question: str, **options: object) -> str:
-    return memory.recall(question, log_access=False, **options)[0].id  # type: ignore[arg-type]
+    return memory.recall(question, options=RecallOptions(log_access=False), **options)[0].id  # type: ignore[arg-type]
 
 
 @pytest.mark.medium

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ecphora import RecallOptions
 from ecphora.cli.demo import show
 from ecphora.language.names.normalization import entity_id
 from ecphora.language.terms import extract_terms, shared_terms
@@ -243,7 +244,7 @@ def test_adjacent_turn_question_and_session_reasons(memory: Memory) -> None:
         turn("Nothing.", id="five", session="t"),
     ])  # fmt: skip
     by_adjacency = FixedStrategy({"adjacent turn": (5, 4, 3, 2, 1)})
-    found = memory.recall("Was the bakery open?", strategy=by_adjacency, log_access=False)
+    found = memory.recall("Was the bakery open?", strategy=by_adjacency, options=RecallOptions(log_access=False))
     assert [hit.reason for hit in found][:4] == [
         "says “bakery”",
         "comes right after one, which says “bakery”",
@@ -268,7 +269,9 @@ def test_link_reasons_have_short_ids(memory: Memory) -> None:
     assert DIGEST.fullmatch(short_id)
     title_path = {"title link": {row: (parent, name)}}
     found = memory.recall(
-        "Whose bakery?", strategy=FixedStrategy({"title link": (1, 9, 1)}, title_path), log_access=False
+        "Whose bakery?",
+        strategy=FixedStrategy({"title link": (1, 9, 1)}, title_path),
+        options=RecallOptions(log_access=False),
     )
     assert found[0].reason == f"follows from {short_id}, which names “Lotte Maes”"
     assert first in next(
@@ -276,14 +279,18 @@ def test_link_reasons_have_short_ids(memory: Memory) -> None:
     )
     best_path = {"title link": {graph.rows([other]).item(): (parent, name)}, "best entity link": {}}
     by_best_path = memory.recall(
-        "Whose?", strategy=FixedStrategy({"title link": (1, 1, 9)}, best_path), log_access=False
+        "Whose?", strategy=FixedStrategy({"title link": (1, 1, 9)}, best_path), options=RecallOptions(log_access=False)
     )
     assert by_best_path[0].reason == f"follows from {short_id}, which names “Lotte Maes”"
     direct = {"engrams": {row: (name, -1), name: (-1, -1)}}
-    by_engram = memory.recall("Whose?", strategy=FixedStrategy({"engrams": (1, 9, 1)}, direct), log_access=False)
+    by_engram = memory.recall(
+        "Whose?", strategy=FixedStrategy({"engrams": (1, 9, 1)}, direct), options=RecallOptions(log_access=False)
+    )
     assert by_engram[0].reason == "is linked to “Lotte Maes”"
     indirect = {"engrams": {row: (name, -1), name: (parent, -1)}}
-    by_successor = memory.recall("Whose?", strategy=FixedStrategy({"engrams": (1, 9, 1)}, indirect), log_access=False)
+    by_successor = memory.recall(
+        "Whose?", strategy=FixedStrategy({"engrams": (1, 9, 1)}, indirect), options=RecallOptions(log_access=False)
+    )
     assert by_successor[0].reason == f"follows from {short_id}, which names “Lotte Maes”"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ecphora import RecallOptions
 from ecphora.memory import Memory
 from ecphora.model.graph.graph import Graph
 from ecphora.model.ports import Activation, ActivationPath
@@ -99,7 +100,7 @@ def test_reason_of_a_single_hit_is_empty(memory: Memory) -> None:
 
 def test_reason_is_empty_without_explain(memory: Memory) -> None:
     memory.remember([turn("A cat sat."), turn("A dog ran.")])
-    assert [hit.reason for hit in memory.recall("cat", explain=False)] == ["", ""]
+    assert [hit.reason for hit in memory.recall("cat", options=RecallOptions(explain=False))] == ["", ""]
 
 
 # ---- ineligible memories
@@ -133,7 +134,10 @@ def test_reason_is_computed_on_first_access(tmp_path: Path) -> None:
     memory.remember([turn(f"Turn {n}.", id=f"t{n}", session="s") for n in range(3)])
     memory.remember(turn("The bakery.", id="bakery", session="s"))
     strategy = FixedStrategy({"adjacent turn": (1, 2, 9, 0)})
-    early, late = (memory.recall("Which bakery?", strategy=strategy, limit=1, log_access=False)[0] for _ in range(2))
+    early, late = (
+        memory.recall("Which bakery?", strategy=strategy, limit=1, options=RecallOptions(log_access=False))[0]
+        for _ in range(2)
+    )
     assert early.reason == "comes right before bakery, which says “bakery”"
     memory.close()
     assert early.reason == "comes right before bakery, which says “bakery”"

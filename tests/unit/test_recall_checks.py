@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ecphora import Filter, HashingEmbedder, Memory
+from ecphora import Filter, HashingEmbedder, Memory, RecallOptions
 from ecphora.errors import InvalidInput
 from ecphora.model.types import AccessKind, Evidence, Hit
 from ecphora.recall.recollection import Recollection
@@ -105,8 +105,13 @@ def test_reader_has_a_minute_unless_the_test_says_otherwise(memory: Memory, monk
 
     monkeypatch.setattr(memory, "recall", spy)
     must_recall(memory, "Who has a flat in Ghent?", "ghent")
-    must_recall(memory, "Who has a flat in Ghent?", "ghent", reading_ms=100, known_at="2026-06-01")
-    assert [one.get("reading_ms") for one in given] == [None, 100]
+    must_recall(
+        memory, "Who has a flat in Ghent?", "ghent", options=RecallOptions(reading_ms=100), known_at="2026-06-01"
+    )
+    assert [one["options"] for one in given] == [
+        RecallOptions(log_access=False),
+        RecallOptions(reading_ms=100, log_access=False),
+    ]
     assert given[1]["known_at"] == "2026-06-01"
 
 

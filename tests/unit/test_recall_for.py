@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ecphora import Filter, Memory
+from ecphora import Filter, Memory, RecallOptions
 from ecphora.errors import InvalidInput
 from ecphora.language.scripts import estimate_tokens
 from ecphora.model.validation import MAX_QUESTION_CHARS
@@ -75,13 +75,15 @@ def test_context_of_a_question_is_bounded() -> None:
 )
 def test_conversation_without_a_question_raises(messages: Any, error: str, memory: Memory) -> None:
     with pytest.raises(InvalidInput, match=error):
-        memory.recall_for(messages)
+        memory.recall(messages)
 
 
 def test_recall_for_a_conversation_passes_its_options_on(memory: Memory) -> None:
     memory.remember([user("Ana works at a bakery."), bot("Ana works in Porto.")], happened_at="2026-05-03")
     conversation = [user("Where does Ana work?"), bot("At a bakery."), user("why?")]
-    found = memory.recall_for(conversation, limit=1, where=Filter(speakers="assistant"), log_access=False)
+    found = memory.recall(
+        conversation, limit=1, where=Filter(speakers="assistant"), options=RecallOptions(log_access=False)
+    )
     assert [hit.text for hit in found] == ["Ana works in Porto."]
     assert found.query.text == "Where does Ana work?\nwhy?"
-    assert len(memory.recall_for(conversation, as_of="2026-05-02")) == 0
+    assert len(memory.recall(conversation, as_of="2026-05-02")) == 0

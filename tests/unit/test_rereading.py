@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecphora import Episode, Memory
+from ecphora import Episode, Memory, RecallOptions
 from ecphora.errors import ReaderUnavailable
 from ecphora.maintenance.learn.fused_training import UNTRAINED
 from ecphora.model.ports import Passage, Reader
@@ -151,7 +151,7 @@ def test_deadline_that_is_over_leaves_all_but_the_first_batch_unread(
     reading_ms: float | None, read: int, tmp_path: Path
 ) -> None:
     with open_memory(tmp_path, TwoModelReader()) as memory:
-        cost = memory.recall(QUESTION, reading="always", reading_ms=reading_ms).cost
+        cost = memory.recall(QUESTION, reading="always", options=RecallOptions(reading_ms=reading_ms)).cost
     assert (cost.passages_read, cost.passages_unread) == (read, len(TURNS) - read)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import ecphora
+from ecphora import RecallOptions
 from ecphora.errors import InvalidInput, StoreReplaced, UnknownName
 from ecphora.memory import Memory
 from ecphora.models.embedders.hashing import HashingEmbedder
@@ -44,7 +45,9 @@ def test_cloned_scope_recalls_like_the_first(path: Path) -> None:
     ecphora.clone_scope(path, "ana", "copy")
     with open_memory(path) as first, open_memory(path, "copy") as copy:
         assert graph_differences(first.graph(), copy.graph()) == []
-        found = [memory.recall("Where does Ana live?", log_access=False) for memory in (first, copy)]
+        found = [
+            memory.recall("Where does Ana live?", options=RecallOptions(log_access=False)) for memory in (first, copy)
+        ]
         assert [(hit.id, hit.score) for hit in found[0]] == [(hit.id, hit.score) for hit in found[1]]
         assert copy.remember("A secret.", id="secret").blocked == ("secret",)
         copy.undo()

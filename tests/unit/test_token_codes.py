@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecphora import Episode, Memory
+from ecphora import Episode, Memory, RecallOptions
 from ecphora.errors import InvalidInput, ReaderUnavailable
 from ecphora.model.ports import Passage, PassageCodes
 from ecphora.model.types import Filter
@@ -137,7 +137,7 @@ def test_file_without_codes_gets_them_when_they_are_read(tmp_path: Path, memory:
     reader = KeepingReader()
     with open_memory(tmp_path, reader) as again:
         for _ in range(2):
-            again.recall(QUESTION, reading="always", log_access=log_access)
+            again.recall(QUESTION, reading="always", options=RecallOptions(log_access=log_access))
             again._access_log.flush(5)
     assert len(reader.encoded) == (3 if log_access else 6)
     assert len(stored_codes(tmp_path)) == (3 if log_access else 0)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ecphora import RecallOptions
 from ecphora.errors import StaleWrite, StoreBusy
 from ecphora.memory import Memory
 from ecphora.model.graph.graph import CachedDerivation, Graph
@@ -111,7 +112,7 @@ def test_recall_logs_its_stimuli(path: Path) -> None:
     with open_memory(path, StimulatingStrategy(writes_on_store=False)) as memory:
         memory.remember([Episode("the river runs", id="a"), Episode("bread and butter", id="b")])
         assert accessed_ids(memory.graph(), AccessKind.STIMULATED) == []
-        memory.recall("the river", limit=1, log_access=False)
+        memory.recall("the river", limit=1, options=RecallOptions(log_access=False))
         assert accessed_ids(memory.graph(), AccessKind.STIMULATED) == []
         memory.recall("the river", limit=1)
         assert "a" in accessed_ids(memory.graph(), AccessKind.STIMULATED)
@@ -124,7 +125,7 @@ def test_recall_logs_its_stimuli(path: Path) -> None:
 def test_recall_may_store_an_episode(path: Path) -> None:
     with open_memory(path, NewEpisodeStrategy()) as memory:
         memory.remember("the river runs", id="a")
-        memory.recall("does the river run?", log_access=False)
+        memory.recall("does the river run?", options=RecallOptions(log_access=False))
         assert len(memory) == 1
         memory.recall("does the river run?")
         memory.recall("does the river run?")  # the same question is one memory with another access

@@ -58,7 +58,7 @@ test("a recall has hits, reasons and evidence", { skip }, async () => {
   const sum = found.hits[0].why.reduce((total, part) => total + part.value, 0);
   assert.ok(Math.abs(sum - found.hits[0].score) < 1e-3);
   const conversation = [{ role: "user", content: "Where does Ana live?" }];
-  assert.equal((await memory.recallFor(conversation, { limit: 1 })).hits.length, 1);
+  assert.equal((await memory.recall(conversation, { limit: 1 })).hits.length, 1);
   assert.equal((await memory.whyNot("Where?", "nothing")).miss_reason, "not_found");
   assert.match(await memory.feedback(found, [found.hits[0].id]), /^question:/);
   assert.equal((await memory.answer("Where does Ana live?")).prompt, null);

@@ -72,7 +72,7 @@ test("a lost answer is asked for again only by what reads", async () => {
   const reading = scripted(broken("ECONNRESET"), json(3));
   assert.equal(await reading.memory.count(), 3);
   const unlogged = scripted(broken("ECONNRESET"), json({}));
-  await unlogged.memory.recall("x", { log_access: false });
+  await unlogged.memory.recall("x", { options: { log_access: false } });
   assert.equal(unlogged.requests.length, 2);
   for (const call of [(memory) => memory.remember("x"), (memory) => memory.recall("x"), (memory) => memory.undo()]) {
     const { memory, requests } = scripted(broken("ECONNRESET"));

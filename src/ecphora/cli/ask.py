@@ -10,7 +10,7 @@ from rich.text import Text
 from ..memory import Memory
 from ..model.ports import Prompt
 from ..model.text_format import single_line
-from ..model.types import Filter, NodeId
+from ..model.types import Filter, NodeId, RecallOptions
 from ..models.llm_client import LLMClient
 from ..recall import answering, short_ids
 from ..recall.answering import Answer
@@ -44,7 +44,8 @@ def ask(
     llm: str | None,
     record: bool,
     show_prompt: bool,
-    **recall_options: Any,
+    options: RecallOptions,
+    **recall_arguments: Any,
 ) -> None:
     """Answer a question from the memories, and cite them.
 
@@ -58,9 +59,8 @@ def ask(
             limit=limit,
             budget=budget,
             where=where,
-            explain=False,
-            log_access=not show_prompt,
-            **recall_options,
+            options=replace(options, explain=False, log_access=not show_prompt),
+            **recall_arguments,
         )
         budget = budget or DEFAULT_BUDGET
         if show_prompt:

@@ -82,7 +82,7 @@ include_option: Callable[[CommandFunction], CommandFunction] = click.option(
 
 
 def question_options(command: CommandFunction) -> CommandFunction:
-    """Add the question argument and the options of a recall."""
+    """Add the question argument and the options of a recall; the command gets the rare ones as ``RecallOptions``."""
     decorators: list[Callable[[CommandFunction], CommandFunction]] = [
         click.argument("question"),
         click.option(
@@ -117,9 +117,19 @@ def question_options(command: CommandFunction) -> CommandFunction:
         ),
         strategy_options,
     ]
+
+    def with_recall_options(
+        *, retroactive: bool, media_query: "MediaQuery | None", reading_ms: float | None, **arguments: Any
+    ) -> Any:
+        from ..model.types import RecallOptions  # noqa: PLC0415
+
+        return command(options=RecallOptions(retroactive, media_query, reading_ms), **arguments)
+
+    with_recall_options.__name__, with_recall_options.__doc__ = command.__name__, command.__doc__
+    with_recall_options.__dict__.update(command.__dict__)
     for decorator in reversed(decorators):
-        command = decorator(command)
-    return command
+        with_recall_options = decorator(with_recall_options)
+    return with_recall_options
 
 
 def parse_key_values(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The commands ``recall`` and ``why-not``: what comes back for a question, and why something does not."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ from rich.text import Text
 
 from ..memory import Memory
 from ..model.text_format import collapse_whitespace, short_minute, single_line
-from ..model.types import Cost, Evidence, Filter, Node
+from ..model.types import Cost, Evidence, Filter, Node, RecallOptions
 from ..model.validation import LIST_LIMIT
 from ..recall import short_ids
 from ..recall.explain import MissReason
@@ -37,7 +38,8 @@ def recall(
     record_response: str | None,
     explain: bool | None,
     no_log_access: bool,
-    **recall_options: Any,
+    options: RecallOptions,
+    **recall_arguments: Any,
 ) -> None:
     """Recall the memories that belong to a question, with confidence and reasons."""
     with context.open_memory(needs_embedder=True) as memory:
@@ -46,9 +48,8 @@ def recall(
             limit=limit,
             budget=budget,
             where=where,
-            explain=explain is not False,
-            log_access=not no_log_access,
-            **recall_options,
+            options=replace(options, explain=explain is not False, log_access=not no_log_access),
+            **recall_arguments,
         )
         exchange = None if record_response is None else memory.record_response(found, record_response)
         for problem in _reading_problems(found.cost):
@@ -95,7 +96,7 @@ def why_not(
     budget: int | None,
     where: Filter,
     explain: bool,
-    **recall_options: Any,
+    **recall_arguments: Any,
 ) -> None:
     """Say why the memory ID does not come back for a question, and what would bring it back.
 
@@ -103,7 +104,7 @@ def why_not(
     """
     with context.open_memory(needs_embedder=True) as memory:
         id_ = short_ids.resolve_id(id_, memory.graph())
-        found = memory.why_not(question, id_, limit=limit, budget=budget, where=where, **recall_options)
+        found = memory.why_not(question, id_, limit=limit, budget=budget, where=where, **recall_arguments)
     if context.as_json:
         context.write_json(found)
     else:

@@ -644,6 +644,32 @@ class Filter(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class RecallOptions(JsonObject):
+    """What a recall rarely needs besides its arguments. The fields are checked when they are used.
+
+    ``retroactive``, together with ``as_of``, also returns memories that were told later but claim to hold by then.
+
+    ``media_query`` is the vector of a picture or sound: memories whose media of the same model are near to it come back
+    too. The ranks by text and by media are joined; the evidence stays that of the text.
+
+    With ``reading_ms``, a deadline in milliseconds, the reader starts no batch that would probably end later; the cost
+    of the recall says how many candidates it left unread.
+
+    ``explain=False`` leaves out the reasons. ``log_access=False`` leaves no trace in the access log.
+    """
+
+    retroactive: bool = False
+    media_query: MediaQuery | None = None
+    reading_ms: float | None = None
+    explain: bool = True
+    log_access: bool = True
+
+
+DEFAULT_RECALL_OPTIONS = RecallOptions()
+"""The options of a recall that is given none."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class RelationName(JsonObject):
     """The name of a relation in a question: ``phrase`` "my sister" is ``name`` "Marta", as memory ``node`` tells."""
 

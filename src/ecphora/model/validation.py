@@ -21,7 +21,7 @@ from .ids import NODE_PREFIXES
 from .reprs import show
 from .text_format import strip_invisible
 from .times import in_zone, parse_time
-from .types import Episode, Filter, Include, Media, MediaKind, MediaQuery, Metadata, NodeId, Reading
+from .types import Episode, Filter, Include, Media, MediaKind, MediaQuery, Metadata, NodeId, Reading, RecallOptions
 
 # ---- default limits
 #
@@ -307,19 +307,22 @@ def check_episode_fields(episode: Episode, zone: tzinfo = UTC) -> tuple[Episode,
     return Episode(text, **names, happened_at=time, trust=trust, metadata=metadata, media=episode.media), time
 
 
-def check_recall(limit: object, budget: object, **flags: object) -> tuple[int, int | None]:
-    """Check the limit, budget and flags of a recall."""
-    for field, value in flags.items():
-        check_flag(field, value)
-    return check_count("limit", limit), check_optional_count("budget", budget)
+def check_recall_options(options: object) -> RecallOptions:
+    """Check the options of a recall, but for the media query, which needs the graph."""
+    if not isinstance(options, RecallOptions):
+        raise InvalidInput(f"options is {show(options)}; give RecallOptions(explain=False)")
+    for field in ("retroactive", "explain", "log_access"):
+        check_flag(field, getattr(options, field))
+    limit = options.reading_ms
+    return replace(options, reading_ms=None if limit is None else check_number("reading_ms", limit, above=0))
 
 
-def check_reading(reading: object, reading_ms: object) -> tuple[Reading, float | None]:
-    """Check when to read, and the milliseconds it may take, None for as many as it needs."""
+def check_reading(reading: object) -> Reading:
+    """Check when to read."""
     known = ", ".join(repr(choice.value) for choice in Reading)
     if not isinstance(reading, str) or reading not in set(Reading):
         raise InvalidInput(f"reading is {show(reading)}; give one of {known}")
-    return Reading(reading), None if reading_ms is None else check_number("reading_ms", reading_ms, above=0)
+    return Reading(reading)
 
 
 def check_include(include: object) -> frozenset[Include]:

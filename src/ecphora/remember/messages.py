@@ -142,18 +142,17 @@ def question_from_messages(messages: Message | Iterable[Message]) -> str:
 
     Raises ``InvalidInput`` if there is no user message with text, and as :func:`episodes_from_messages` does.
     """
-    if isinstance(messages, str):
-        raise InvalidInput(f"messages is {show(messages)}; give a list of chat messages, or call recall(question)")
-    items = iter((messages,)) if is_message(messages) else check_items("messages", messages, "a list of chat messages")
+    hint = "a text, or a list of chat messages"
+    items = iter((messages,)) if is_message(messages) else check_items("question", messages, hint)
     texts: list[str] = []
     for index, item in enumerate(items):
         if not is_message(item):
             raise InvalidInput(
-                f"messages[{index}] is {show(item)}; give a chat message, as in {{'role': 'user', 'content': '...'}}"
+                f"question[{index}] is {show(item)}; give a chat message, as in {{'role': 'user', 'content': '...'}}"
             )
         texts += [one.text for one in _read(item, index).utterances if one.role is Role.USER]
     if not texts:
-        raise InvalidInput("messages has no user message with text, so there is no question; call recall(question)")
+        raise InvalidInput("question has no user message with text, so nothing is asked; give the question as a text")
     question = texts.pop().strip()[-MAX_QUESTION_CHARS:]
     parts, tokens_left, is_open = [question], MAX_CONTEXT_TOKENS, _is_allusion(question)
     while is_open and texts and tokens_left > 0:

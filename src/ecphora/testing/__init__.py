@@ -21,7 +21,7 @@ from .golden import Golden
 from .importers import ImporterContract
 from .llms import FakeChatServer, LLMContract, ScriptedLLM
 from .readers import ConstantReader, FakeRerankServer, OverlapReader, ReaderContract
-from .recall_checks import Expected, RecallOptions, must_not_recall, must_recall
+from .recall_checks import Expected, RecallArguments, must_not_recall, must_recall
 from .samples import (
     NOON,
     SAMPLE_EMBEDDER,
@@ -65,7 +65,7 @@ __all__ = [
     "OverlapReader",
     "OverlapScorer",
     "ReaderContract",
-    "RecallOptions",
+    "RecallArguments",
     "ScriptedLLM",
     "StoreContract",
     "StoreOpener",

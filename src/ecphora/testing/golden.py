@@ -15,7 +15,7 @@ from ..memory import Memory
 from ..model.reprs import show
 from ..model.text_format import collapse_whitespace, escape_invisible, single_line, truncate
 from ..model.validation import check_count, check_items, check_name, check_question
-from .recall_checks import RecallOptions, recall
+from .recall_checks import RecallArguments, recall
 
 UPDATE_COMMAND = "pytest --ecphora-update"
 FORMAT = 1
@@ -55,7 +55,7 @@ class Golden:
         *,
         name: str | None = None,
         limit: int = 5,
-        **options: Unpack[RecallOptions],
+        **arguments: Unpack[RecallArguments],
     ) -> None:
         """Ask the questions, and compare the evidence and the first ``limit`` hits with those in the file.
 
@@ -75,7 +75,7 @@ class Golden:
         if questions is None and recorded is None:
             raise AssertionError(f"there is no file {path}; give questions, and record them with {UPDATE_COMMAND}")
         asked = [one.question for one in recorded or ()] if questions is None else _check_questions(questions)
-        now = [_ask(memory, question, limit, options) for question in asked]
+        now = [_ask(memory, question, limit, arguments) for question in asked]
         if self._update:
             write_golden(path, now)
             return
@@ -167,8 +167,8 @@ def _change_row(kind: str, old: int | None, new: int | None, hit: GoldenHit) -> 
     return f"  {kind:<5}  {ranks:>8}  {single_line(truncate(collapse_whitespace(hit.text), 90))}"
 
 
-def _ask(memory: Memory, question: str, limit: int, options: RecallOptions) -> GoldenQuestion:
-    found = recall(memory, question, limit, options)
+def _ask(memory: Memory, question: str, limit: int, arguments: RecallArguments) -> GoldenQuestion:
+    found = recall(memory, question, limit, arguments)
     return GoldenQuestion(question, found.evidence.value, tuple(GoldenHit(hit.id, hit.text) for hit in found))
 
 

@@ -1,6 +1,7 @@
 """Checks for tests of a memory: what a question must bring back, and what it must not."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from ..errors import InvalidInput
@@ -8,7 +9,7 @@ from ..memory import Memory
 from ..model.ports import Strategy
 from ..model.reprs import show
 from ..model.text_format import collapse_whitespace, iso_minute, single_line, truncate
-from ..model.types import Evidence, Filter, Hit, MediaQuery, NodeId, Reading, When
+from ..model.types import DEFAULT_RECALL_OPTIONS, Evidence, Filter, Hit, NodeId, Reading, RecallOptions, When
 from ..model.validation import check_count
 from ..recall.recollection import Recollection
 
@@ -25,19 +26,17 @@ PAGE_SIZE = 500
 _BANDS = (Evidence.NONE, Evidence.WEAK, Evidence.STRONG)
 
 
-class RecallOptions(TypedDict, total=False):
+class RecallArguments(TypedDict, total=False):
     """The keywords of :meth:`ecphora.Memory.recall` that a check passes on."""
 
     budget: int | None
     where: Filter
     as_of: When | None
     known_at: When | None
-    retroactive: bool
-    goal: str | None
-    media_query: MediaQuery | None
     strategy: str | Strategy | None
     reading: str | Reading
-    reading_ms: float | None
+    goal: str | None
+    options: RecallOptions
 
 
 def must_recall(
@@ -47,7 +46,7 @@ def must_recall(
     *,
     within: int = 3,
     evidence: str | Evidence | None = None,
-    **options: Unpack[RecallOptions],
+    **arguments: Unpack[RecallArguments],
 ) -> Recollection:
     """Check that a memory is among the first ``within`` hits of a question, and return the recollection.
 
@@ -60,7 +59,7 @@ def must_recall(
     """
     __tracebackhide__ = True
     least, matches = _check_evidence(evidence), _matcher(memory, expected)
-    found = recall(memory, question, check_count("within", within), options)
+    found = recall(memory, question, check_count("within", within), arguments)
     is_missing = not any(matches(hit) for hit in found)
     is_unsure = least is not None and _BANDS.index(found.evidence) < _BANDS.index(least)
     if not is_missing and not is_unsure:
@@ -68,10 +67,10 @@ def must_recall(
     problems = [f"does not bring back {_name(expected)} within {within}"] if is_missing else []
     problems += [f"has {_describe_band(found.evidence)}, expected {least} at least"] if is_unsure and least else []
     lines = [f"{question!r} {' and '.join(problems)}"]
-    deeper = recall(memory, question, max(within, SHOWN_HITS), options)
+    deeper = recall(memory, question, max(within, SHOWN_HITS), arguments)
     lines += _describe(deeper, matches)
     if is_missing:
-        lines += _explain_absence(memory, question, expected, within, options)
+        lines += _explain_absence(memory, question, expected, within, arguments)
     raise AssertionError("\n".join(lines))
 
 
@@ -82,7 +81,7 @@ def must_not_recall(
     *,
     within: int = 10,
     evidence: str | Evidence | None = None,
-    **options: Unpack[RecallOptions],
+    **arguments: Unpack[RecallArguments],
 ) -> Recollection:
     """Check that a memory is not among the first ``within`` hits of a question, and return the recollection.
 
@@ -96,7 +95,7 @@ def must_not_recall(
         raise InvalidInput("say what must not come back, or which evidence is allowed at most: evidence='none'")
     most = _check_evidence(evidence)
     matches = _matcher(memory, unwanted) if unwanted is not None else _match_nothing
-    found = recall(memory, question, check_count("within", within), options)
+    found = recall(memory, question, check_count("within", within), arguments)
     ranks = [rank for rank, hit in enumerate(found, 1) if matches(hit)]
     problems = [f"brings back {_name(unwanted)} at rank {ranks[0]}"] if ranks and unwanted is not None else []
     if most is not None and _BANDS.index(found.evidence) > _BANDS.index(most):
@@ -106,9 +105,11 @@ def must_not_recall(
     return found
 
 
-def recall(memory: Memory, question: str, limit: int, options: RecallOptions) -> Recollection:
+def recall(memory: Memory, question: str, limit: int, arguments: RecallArguments) -> Recollection:
     """Recall as a check does: nothing is logged."""
-    return memory.recall(question, limit=limit, log_access=False, **options)
+    unlogged = replace(arguments.get("options", DEFAULT_RECALL_OPTIONS), log_access=False)
+    given: RecallArguments = {**arguments, "options": unlogged}
+    return memory.recall(question, limit=limit, **given)
 
 
 def describe_hit(hit: Hit) -> str:
@@ -163,10 +164,10 @@ def _describe(found: Recollection, matches: Callable[[Hit], bool]) -> Iterator[s
 
 
 def _explain_absence(
-    memory: Memory, question: str, expected: Expected, within: int, options: RecallOptions
+    memory: Memory, question: str, expected: Expected, within: int, arguments: RecallArguments
 ) -> Iterator[str]:
     """Why the memories that are expected are not among the hits; there may be several, or none."""
-    ids = list(_ids_of(memory, question, expected, options))
+    ids = list(_ids_of(memory, question, expected, arguments))
     if not ids and isinstance(expected, str):
         yield f"scope {memory.scope!r} holds no memory with this id or text, among {len(memory):,}"
     elif not ids:
@@ -174,16 +175,16 @@ def _explain_absence(
     for id_ in ids[:SHOWN_MISSES]:
         node = memory.get(id_)
         text = "" if node is None else f" ({single_line(truncate(collapse_whitespace(node.text), 60))!r})"
-        yield f"why not {single_line(id_)}{text}: {memory.why_not(question, id_, limit=within, **options)}"
+        yield f"why not {single_line(id_)}{text}: {memory.why_not(question, id_, limit=within, **arguments)}"
     if len(ids) > SHOWN_MISSES:
         yield f"{len(ids) - SHOWN_MISSES:,} more memories match"
 
 
-def _ids_of(memory: Memory, question: str, expected: Expected, options: RecallOptions) -> Iterator[NodeId]:
+def _ids_of(memory: Memory, question: str, expected: Expected, arguments: RecallArguments) -> Iterator[NodeId]:
     """The ids of the memories that are expected."""
     if not isinstance(expected, str):
         matches = _matcher(memory, expected)
-        yield from (hit.id for hit in recall(memory, question, DEEPEST_RANK, options) if matches(hit))
+        yield from (hit.id for hit in recall(memory, question, DEEPEST_RANK, arguments) if matches(hit))
     elif memory.get(expected) is not None:
         yield expected
     else:

@@ -24,6 +24,7 @@ from ..model.types import (
     Node,
     NodeId,
     Page,
+    RecallOptions,
     RememberResult,
     When,
 )
@@ -81,8 +82,7 @@ class ToolMemory(Protocol):
         as_of: When | None,
         goal: str | None,
         include: Iterable[str],
-        explain: bool,
-        log_access: bool,
+        options: RecallOptions,
     ) -> Recollection: ...
     def record_response(self, recollection: Recollection, text: str, *, session: str | None) -> NodeId | None: ...
     def update(
@@ -240,8 +240,7 @@ class ToolSet:
             as_of=None,
             goal=None,
             include=(Include.INSIGHTS, Include.EXCHANGES),
-            explain=False,
-            log_access=False,
+            options=RecallOptions(explain=False, log_access=False),
         )
         id_ = self._memory.record_response(found, text, session=self._session)
         if id_ is None:
@@ -269,8 +268,7 @@ class ToolSet:
             as_of=as_of,
             goal=goal,
             include=include or (),
-            explain=False,
-            log_access=self._log_access,
+            options=RecallOptions(explain=False, log_access=self._log_access),
         )
         today = f"Today is {describe_now(found.query.now)}."
         if not found.hits:

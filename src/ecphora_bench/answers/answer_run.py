@@ -16,7 +16,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from ecphora import __version__
+from ecphora import RecallOptions, __version__
 from ecphora.errors import LLMUnavailable
 from ecphora.language.scripts import estimate_tokens
 from ecphora.memory import Memory
@@ -200,7 +200,9 @@ class AnswerRun:
     def _recall_task(self, memory: Memory, question: Question, strategy: Strategy, now: datetime) -> AnswerTask:
         budget = self.plan.token_budget
         limit = max(RECALL_LIMIT, budget // MIN_MEMORY_TOKENS)
-        found = memory.recall(question.text, limit=limit, strategy=strategy, log_access=False, explain=False)
+        found = memory.recall(
+            question.text, limit=limit, strategy=strategy, options=RecallOptions(log_access=False, explain=False)
+        )
         nodes = tuple(hit.node for hit in fit_to_budget(found, budget))
         return AnswerTask(question, now, strategy.name, budget, nodes, found.confidence)
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ecphora import RecallOptions
 from ecphora.memory import Memory
 from ecphora.model.ports import Strategy
 from ecphora.model.types import Episode, Evidence, Reading
@@ -72,10 +73,8 @@ def run(
                             probe.question,
                             limit=HITS,
                             strategy=strategy,
-                            log_access=False,
-                            explain=False,
+                            options=RecallOptions(log_access=False, explain=False, reading_ms=reading_ms),
                             reading=reading,
-                            reading_ms=reading_ms,
                         )
                         ranked = tuple(dict.fromkeys(ids.get(hit.text, hit.id) for hit in found))
                         yield ProbeResult(probe, strategy.name, ranked, found.evidence)

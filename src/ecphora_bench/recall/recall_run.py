@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ecphora import __version__
+from ecphora import RecallOptions, __version__
 from ecphora.memory import Memory
 from ecphora.model.ports import Embedder, Extractor, IncrementalStrategy, Strategy, WritesOnStore
 from ecphora.model.times import parse_time
@@ -255,10 +255,8 @@ def _recall(
         question.text,
         limit=RECALL_LIMIT,
         strategy=strategy,
-        log_access=False,
-        explain=False,
+        options=RecallOptions(log_access=False, explain=False, reading_ms=reading_ms),
         reading=reading,
-        reading_ms=reading_ms,
     )
 
 

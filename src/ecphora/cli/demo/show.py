@@ -22,7 +22,7 @@ from rich.text import Text
 
 from ...errors import InvalidInput
 from ...memory import Memory
-from ...model.types import Episode, Evidence, NodeId
+from ...model.types import Episode, Evidence, NodeId, RecallOptions
 from ...recall.recollection import Recollection
 from ...recall.short_ids import abbreviate
 from .. import render
@@ -107,7 +107,9 @@ def run_demo(context: CommandContext, path: Path | None = None, *, keep: bool = 
             _print_introduction(console, chat, seconds)
         results = []
         for number, question in enumerate(load_questions(), 1):
-            found = memory.recall(question.question, limit=HIT_LIMIT, as_of=question.as_of, log_access=False)
+            found = memory.recall(
+                question.question, limit=HIT_LIMIT, as_of=question.as_of, options=RecallOptions(log_access=False)
+            )
             results.append(QuestionResult(question, found))
             if not context.as_json:
                 _print_result(console, number, results[-1], memory)

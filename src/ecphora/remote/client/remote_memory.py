@@ -19,7 +19,7 @@ from ...model.pickling import OpenInEachProcess
 from ...model.ports import Progress
 from ...model.reprs import call_repr
 from ...model.same_parameters import same_parameters
-from ...model.types import Backup, RememberResult, TransferResult
+from ...model.types import DEFAULT_RECALL_OPTIONS, Backup, RememberResult, TransferResult
 from ...model.validation import check_name, check_progress
 from ...remember.blocked_warning import warn_of_blocked
 from ..wire.arguments import arguments_to_json
@@ -44,8 +44,8 @@ READS = frozenset({
     "get", "chunks", "find", "count", "history", "scopes", "insights", "why_not", "updates", "batches", "decayed",
 })  # fmt: skip
 """The methods that only read: a request whose answer got lost is sent again."""
-LOGGED_READS = frozenset({"recall", "recall_for", "answer"})
-"""The methods that only read if they are called with ``log_access=False``."""
+LOGGED_READS = frozenset({"recall", "answer"})
+"""The methods that only read if their options have ``log_access=False``."""
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 0.05, 2.0
 """The first and the longest pause between two questions how far a job is."""
 UNFINISHED_STATES = frozenset({"waiting", "running"})
@@ -125,7 +125,8 @@ class _RemoteCalls:
     def _call(self, method: Callable[..., object], arguments: dict[str, Any]) -> Any:
         """Call a method of the server's memory; ``arguments`` are those that were given."""
         name = method.__name__
-        logs = name in LOGGED_READS and arguments.get("log_access") is not False
+        options = arguments.get("options", DEFAULT_RECALL_OPTIONS)
+        logs = name in LOGGED_READS and getattr(options, "log_access", True) is not False
         data = self._connection.call(
             self._prefix + name.strip("_").replace("_", "-"),
             arguments_to_json(arguments),
@@ -240,7 +241,6 @@ class RemoteMemory(_RemoteCalls, OpenInEachProcess):
     # ---- recall
 
     recall = _remote(Memory.recall)
-    recall_for = _remote(Memory.recall_for)
     why_not = _remote(Memory.why_not)
     answer = _remote(Memory.answer)
 

@@ -52,7 +52,7 @@ class Operation:
 
     @property
     def title(self) -> str:
-        """What its types are called in the OpenAPI document: ``recall_for`` is ``RecallFor``."""
+        """What its types are called in the OpenAPI document: ``why_not`` is ``WhyNot``."""
         return "".join(part.title() for part in re.split(r"[._]", self.name))
 
     @property
@@ -83,9 +83,6 @@ OPERATIONS: tuple[Operation, ...] = (
         {"content": "Ana moved to Porto.", "speaker": "Ana", "happened_at": "2026-05-03"},
     ),
     Operation("recall", Memory.recall, READ, {**_QUESTION, "limit": 5, "as_of": "2026-06-01"}),
-    Operation(
-        "recall_for", Memory.recall_for, READ, {"messages": [{"role": "user", "content": "Where does Ana live?"}]}
-    ),
     Operation("why_not", Memory.why_not, READ, {**_QUESTION, "id": "9f2c41d07a5be683"}),
     FEEDBACK,
     RECORD_RESPONSE,

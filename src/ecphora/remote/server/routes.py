@@ -4,6 +4,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
 from http import HTTPStatus
@@ -19,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from ...errors import InvalidInput
 from ...memory import Memory
 from ...model.json_form import to_json
+from ...model.types import RecallOptions
 from ...model.validation import MAX_NAME_CHARS
 from ...stores.sqlite import SQLiteStore
 from ..wire.deserialize import argument_names, arguments_from_json
@@ -102,8 +104,8 @@ def arguments_of(operation: Operation, body: object, grant: Grant) -> dict[str, 
     arguments = arguments_from_json(operation.function, body)
     if arguments.get("record"):
         check_rights_anywhere(grant, (Right.WRITE,))
-    if "log_access" in argument_names(operation.function) and not grant.has_right(Right.WRITE):
-        arguments["log_access"] = False
+    if "options" in argument_names(operation.function) and not grant.has_right(Right.WRITE):
+        arguments["options"] = replace(arguments.get("options") or RecallOptions(), log_access=False)
     return arguments
 
 

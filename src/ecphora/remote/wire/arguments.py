@@ -14,11 +14,11 @@ from ...errors import InvalidInput
 from ...model.conditions import Condition
 from ...model.json_form import key_to_json, to_json
 from ...model.reprs import show
-from ...model.types import Episode, Filter, Media, MediaQuery
+from ...model.types import Episode, Filter, Media, MediaQuery, RecallOptions
 from ...recall.recollection import Recollection
 from ...remember.messages import MessageOptions, is_message
 
-ARGUMENT_TYPES = (Filter, Episode, Media, MediaQuery, MessageOptions)
+ARGUMENT_TYPES = (Filter, Episode, Media, MediaQuery, MessageOptions, RecallOptions)
 """The types that callers write: reading them refuses an unknown field, which may be a typing error."""
 LOCAL_ARGUMENTS: Mapping[str, str] = {
     "llm": "the server uses the language model that it was started with",

@@ -22,6 +22,7 @@ from ...model.types import (
     Mark,
     Media,
     MediaQuery,
+    RecallOptions,
     Why,
     parse_access_kind,
 )
@@ -108,7 +109,7 @@ def _read_argument(name: str, value: object) -> object:
 
 _ARGUMENT_TYPE_BY_NAME: Mapping[str, type] = {
     "where": Filter,
-    "media_query": MediaQuery,
+    "options": RecallOptions,
     "message_options": MessageOptions,
     "recollection": Recollection,
 }
@@ -258,6 +259,8 @@ def _read_argument_object(cls: type, value: Any) -> Any:
     if missing := [one.name for one in fields(cls) if one.name not in value and _is_required(one)]:
         raise InvalidInput(f"{cls.__name__} needs {missing[0]}")
     found = {name: tuple(item) if isinstance(item, list) else item for name, item in value.items()}
+    if cls is RecallOptions and found.get("media_query") is not None:
+        found["media_query"] = _at("media_query", _decoder(MediaQuery), found["media_query"])
     if cls is Episode and isinstance(found.get("media"), tuple):
         found["media"] = tuple(_at("media", _decoder(Media), item) for item in found["media"])
     return cls(**found)
