@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ecphora import AccessDenied, Episode, HashingEmbedder, InvalidInput, Memory, RemoteMemory, connect
+from ecphora import AccessDenied, Episode, HashingEmbedder, InvalidInput, Memory, RecallOptions, RemoteMemory, connect
 from ecphora.memory import Entities, Facts, Maintenance
 from ecphora.model.types import UNWRITTEN_FIELDS, Query
 from ecphora.remote.client.remote_memory import LOCAL_METHODS, RemoteEntities, RemoteFacts, RemoteMaintenance
@@ -64,7 +64,7 @@ def test_recollection_is_the_same_but_for_its_vectors(server: Server, scope: str
     with connect(server.url, server.token(f"{scope} same", scope), scope) as remote:
         remote.remember([ANA, BO, GHENT])
         with Memory(server.db, scope=scope, embedder=HashingEmbedder(256)) as local:
-            options: dict[str, Any] = {"as_of": "2026-12-01", "log_access": False, "limit": 3}
+            options: dict[str, Any] = {"as_of": "2026-12-01", "options": RecallOptions(log_access=False), "limit": 3}
             here, there = (one.recall("Where does Ana live?", **options) for one in (local, remote))
     for one in fields(Query):
         if one.name not in {*UNWRITTEN_FIELDS, "now"}:

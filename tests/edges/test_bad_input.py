@@ -134,7 +134,7 @@ def test_remember_rejects_content_of_a_wrong_type(content: Any, memory: Memory) 
 
 @pytest.mark.parametrize("question", [None, 5, b"text", ["Porto"]], ids=repr)
 def test_recall_rejects_a_question_of_a_wrong_type(question: Any, memory: Memory) -> None:
-    assert_rejected(memory, InvalidText, "must be a str", lambda: memory.recall(question))
+    assert_rejected(memory, InvalidInput, "give a (text|chat message)", lambda: memory.recall(question))
 
 
 @pytest.mark.parametrize("scope", ["", " ", None, 5, "x" * 513], ids=lambda scope: repr(scope)[:9])

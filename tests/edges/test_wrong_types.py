@@ -132,7 +132,6 @@ METHOD_ARGUMENTS: dict[str, dict[str, Any]] = {
     "merge": {"name": "Ana", "other": "Ben"},
     "pin": {"ids": "porto"},
     "recall": {"question": QUESTION},
-    "recall_for": {"messages": [{"role": "user", "content": QUESTION}]},
     "reject": {"old": "porto", "new": "boat"},
     "remember": {"content": "Something else."},
     "split": {"name": "Ana", "other": "Ben"},
@@ -177,7 +176,7 @@ def test_answer_checks_the_options_of_recall(memory: Memory) -> None:
         {"strategy": 5},
         {"where": "Ana"},
         {"as_of": 5},
-        {"log_access": ""},
+        {"options": ""},
     )
     for call_arguments in bad_options:
         with pytest.raises(InvalidInput, match="give"):

@@ -160,10 +160,10 @@ def test_read_token_leaves_no_trace(server: Server, scope: str, remembered: list
     before = export(server, secret)
     writer, reader = server.token(scope), server.token(scope, rights=("read",))
     for log_access in (True, False):
-        body = {"question": "Where does Ana live?", "log_access": log_access}
+        body = {"question": "Where does Ana live?", "options": {"log_access": log_access}}
         assert server.post("/v1/recall", body, token=reader, scope=scope).status_code == 200
-    messages = {"messages": [{"role": "user", "content": "Where does Ana live?"}]}
-    assert server.post("/v1/recall-for", messages, token=reader, scope=scope).status_code == 200
+    messages = {"question": [{"role": "user", "content": "Where does Ana live?"}]}
+    assert server.post("/v1/recall", messages, token=reader, scope=scope).status_code == 200
     assert server.post("/v1/answer", {"question": "Where does Ana live?"}, token=reader, scope=scope).status_code == 200
     assert export(server, secret) == before
     assert server.post("/v1/recall", {"question": "Ana?"}, token=writer, scope=scope).status_code == 200

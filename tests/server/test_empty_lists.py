@@ -27,7 +27,6 @@ EPISODES = [
 QUESTION = "What does Ana like?"
 ARGUMENTS: Mapping[str, dict[str, Any]] = {
     "recall": {"question": QUESTION},
-    "recall_for": {"messages": [{"role": "user", "content": QUESTION}]},
     "answer": {"question": QUESTION},
     "why_not": {"question": QUESTION, "id": "a"},
     "find": {},

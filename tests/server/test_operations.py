@@ -19,7 +19,6 @@ from .conftest import Server
 BODIES: dict[str, Any] = {
     "remember": {"content": "Cy sold the boat.", "speaker": "Cy"},
     "recall": {"question": "Where does Ana live?", "as_of": "2026-12-01"},
-    "recall_for": {"messages": [{"role": "user", "content": "Where does Ana live?"}]},
     "why_not": {"question": "Where does Ana live?", "id": "IDS[2]"},
     "answer": {"question": "Where does Ana live?"},
     "get": {"id": "IDS[0]"},
@@ -247,13 +246,13 @@ def test_media_are_stored_and_searched(server: Server, scope: str, token: str) -
     cat = {"reference": "cat.jpg", "caption": "A cat.", "vector": [0, 1], "model": "clip"}
     content: list[Any] = [{"text": "The lodger.", "id": "cat", "media": [cat]}, {"text": "At the lake."}]
     assert server.post("/v1/remember", {"content": content}, token=token, scope=scope).status_code == 200
-    body = {"question": "Where is this?", "media_query": {"model": "clip", "vector": [0.1, 1]}}
+    body = {"question": "Where is this?", "options": {"media_query": {"model": "clip", "vector": [0.1, 1]}}}
     found = server.post("/v1/recall", body, token=token, scope=scope).json()
     assert found["hits"][0]["media"] == [{"reference": "cat.jpg", "kind": "picture", "caption": "A cat."}]
     assert found["hits"][1]["media"] == []
     assert "media" not in found["query"]
     for wrong in (3, {}, {"model": "clip"}, {"vector": [1, 0], "model": 3}, {"vector": [0, 0], "model": "clip"}):
-        refused = server.post("/v1/recall", {**body, "media_query": wrong}, token=token, scope=scope)
+        refused = server.post("/v1/recall", {**body, "options": {"media_query": wrong}}, token=token, scope=scope)
         assert (refused.status_code, refused.json()["error"]["type"][:7]) == (400, "Invalid")
     for medium in (3, {"reference": 3}, {**cat, "vector": [1]}, {**cat, "kind": "smell"}, {**cat, "size": 1}):
         wrong_content: list[Any] = [{"text": "A good text."}, {"text": "A text.", "media": [medium]}]

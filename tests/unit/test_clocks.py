@@ -71,7 +71,7 @@ def test_recall_follows_event_time_recording_time_and_validity(
     memory: Memory, clock: FakeClock, happened: str, recorded: str, since: str, *, retroactive: bool
 ) -> None:
     remember_move(memory, clock, happened=HAPPENED[happened], recorded=RECORDED[recorded], since=SINCE[since])
-    options: dict[str, Any] = {"as_of": AS_OF, "known_at": KNOWN_AT, "retroactive": retroactive}
+    options: dict[str, Any] = {"as_of": AS_OF, "known_at": KNOWN_AT, "options": RecallOptions(retroactive=retroactive)}
     found = memory.recall(QUESTION, **options)
     hits = {hit.id: hit for hit in found}
 

@@ -132,7 +132,7 @@ def test_memory_over_the_budget_is_missed_for_budget(memory: Memory) -> None:
     strategy = FixedStrategy((2, 1, 3), (0, 0, 0))
     found = memory.why_not("river", "school", budget=14, strategy=strategy)
     assert (found.miss_reason, found.rank, found.cutoff_rank, found.shortfall) == (MissReason.BUDGET, 1, 3, ())
-    options = {"strategy": strategy, "log_access": False}
+    options = {"strategy": strategy, "options": RecallOptions(log_access=False)}
     assert found.required_budget is not None
     assert [hit.id for hit in memory.recall("river", budget=found.required_budget, **options)] == ["school"]  # type: ignore[arg-type]
     assert memory.recall("river", budget=found.required_budget - 1, **options)[0].id == "river"  # type: ignore[arg-type]

@@ -96,7 +96,7 @@ def test_goal_changes_neither_evidence_nor_confidence_nor_what_comes_back(tmp_pa
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(256), reader=ConstantReader(), clock=FakeClock()) as memory:
         memory.remember(TEXTS)
         for question in (QUESTION, "Where are the winter tires?", "Who is Zoe?"):
-            options: dict[str, Any] = {"reading": reading, "log_access": False}
+            options: dict[str, Any] = {"reading": reading, "options": RecallOptions(log_access=False)}
             plain = memory.recall(question, **options)
             found = memory.recall(question, goal=LAUNDRY, **options)
             assert (found.evidence, found.confidence) == (plain.evidence, plain.confidence)

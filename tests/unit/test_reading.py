@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecphora import Episode, Memory, Recollection
+from ecphora import Episode, Memory, RecallOptions, Recollection
 from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
 from ecphora.model.ports import Passage, Reader
 from ecphora.model.types import Filter
@@ -204,8 +204,8 @@ def test_why_not_reads_as_recall_does(open_memory: Callable[[Reader | None], Mem
     [
         ({"reading": "often"}, "reading is 'often'; give one of 'auto', 'never', 'always'"),
         ({"reading": None}, "reading is None; give one of"),
-        ({"reading_ms": 0}, "reading_ms is 0; give a number above 0"),
-        ({"reading_ms": "fast"}, "reading_ms is 'fast'; give a number"),
+        ({"options": RecallOptions(reading_ms=0)}, "reading_ms is 0; give a number above 0"),
+        ({"options": RecallOptions(reading_ms=cast("float", "fast"))}, "reading_ms is 'fast'; give a number"),
     ],
 )
 def test_recall_rejects_wrong_reading_options(

@@ -113,7 +113,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def reasons_by_text(memory: Memory, question: str, **options: Any) -> dict[str, str]:
     """The reason of each memory that comes back, by its text."""
-    found = memory.recall(question, **{"log_access": False, **options})
+    found = memory.recall(question, **{"options": RecallOptions(log_access=False), **options})
     return {hit.text: hit.reason for hit in found}
 
 

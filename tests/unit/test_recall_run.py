@@ -126,7 +126,7 @@ def test_reading_has_no_deadline_unless_one_is_given(
     recall = Memory.recall
 
     def record(memory: Memory, *args: Any, **others: Any) -> Recollection:
-        times.append(others["reading_ms"])
+        times.append(others["options"].reading_ms)
         return recall(memory, *args, **others)
 
     monkeypatch.setattr(Memory, "recall", record)
