@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from ecphora import Episode, Filter, Memory, MessageOptions
+from ecphora import Episode, Filter, Memory, MessageOptions, RecallOptions
 from ecphora.errors import InvalidInput, InvalidTime
 from ecphora.memory import Facts, Maintenance
 from ecphora.model.conditions import And, Eq, Exists, Gte
@@ -36,12 +36,13 @@ def test_recall_arguments_arrive_in_any_form() -> None:
     where = Filter(speakers="Ana", metadata=Gte("year", 2026) & Exists("city"), after="2026-01-02")
     found = sent(
         Memory.recall, question="Where?", where=where, as_of=DAY, known_at=datetime(2026, 6, 2, tzinfo=UTC),
-        limit=np.int64(3), reading=Reading.NEVER, reading_ms=np.float32(0.5), explain=np.bool_(False), budget=None,
+        limit=np.int64(3), reading=Reading.NEVER, budget=None,
+        options=RecallOptions(reading_ms=cast("float", np.float32(0.5)), explain=cast("bool", np.bool_(False))),
     )  # fmt: skip
     assert found.pop("where").condition == And(Gte("year", 2026), Exists("city"))
     assert found == {
         "question": "Where?", "as_of": "2026-06-01", "known_at": "2026-06-02T00:00:00.000000+00:00", "limit": 3,
-        "reading": "never", "reading_ms": 0.5, "explain": False, "budget": None,
+        "reading": "never", "budget": None, "options": RecallOptions(reading_ms=0.5, explain=False),
     }  # fmt: skip
 
 
