@@ -38,7 +38,7 @@ OTHER_SPEAKER_COUNT = 26
 themselves."""
 MIN_CORRECT = 0.75
 """The fraction of the cases that must be correct. It was .9 with a scorer that knew these cases, which are part of the
-training, better (decision 84)."""
+training, better (lab/training.md, 84)."""
 
 
 class EmbeddingCache:

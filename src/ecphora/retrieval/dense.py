@@ -13,7 +13,7 @@ from ..model.types import Mask, MediaQuery, Query, Rows, Scores, Vector, Vectors
 from . import filters
 
 PREVIOUS_TURN_WEIGHT = 0.4
-"""The weight of the previous row's vector in a row's context vector. Measured: see decision 0004."""
+"""The weight of the previous row's vector in a row's context vector. Measured: see decision 0012."""
 
 
 def cosine(graph: Graph, query: Query) -> Scores:

@@ -113,7 +113,7 @@ TermHashes = frozenset[int]
 MIN_CONFIDENCE = 0.65
 """The lowest confidence with which a pair changes validity and order; a pair of less is pending, and only offered.
 
-Nine in ten pairs above it are right, and six in ten of those from .55 on: see decision 0122."""
+Nine in ten pairs above it are right, and six in ten of those from .55 on: see decision 0030."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,7 +32,7 @@ MULTIPLE_MIN_CONFIDENCE = 0.5
 MIN_PENDING_CONFIDENCE, MIN_PENDING_WITH_RULE = 0.55, 0.35
 """Minimum confidence of a scored update, and of one of which the rules are certain. Below
 :data:`~ecphora.retrieval.validity.MIN_CONFIDENCE` it is pending, unless it reaches the first of these and the
-rules are certain. See decision 0122."""
+rules are certain. See decision 0030."""
 CERTAIN_RULE_CONFIDENCE = 0.8
 """The rules' confidence from which they are certain."""
 MIN_RULE_CONFIDENCE = 0.65

@@ -86,7 +86,7 @@ class ReadingPolicy(ShortRepr):
     number, and less than the second. If the
     question or memories are not English, one in four is chosen for the similarity of its vector alone: where the two
     have no words in common, the ranker can overlook what the vectors find. The work is bounded by these counts and
-    not by time, so equal recalls give equal results on any machine (docs/decisions/0100-no-clock.md).
+    not by time, so equal recalls give equal results on any machine (docs/decisions/0008-bounded-by-counts.md).
 
     A question of more than ``max_question_words`` distinct words, such as a whole dialogue, is not read unless reading
     is mandatory: a reader sees its beginning only. A ranking is clear if the best leads the second by more than
