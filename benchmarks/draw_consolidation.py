@@ -1,4 +1,4 @@
-"""Draw the effect of consolidation for docs/explanation/consolidation.md.
+"""Draw the effect of consolidation for lab/consolidation.md.
 
 The picture has one question on the demo's chat, before and after.
 

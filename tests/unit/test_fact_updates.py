@@ -2,7 +2,7 @@
 
 All of them are training data of ``scripts/train_update_scorer.py``, so these tests guard what has been reached. Results
 on cases that nobody has read are measured by ``benchmarks/fact_updates.py`` and reported in
-docs/explanation/consolidation.md.
+lab/consolidation.md.
 """
 
 import json
