@@ -19,11 +19,12 @@ rest trains the judge, so it never sees scores of pairs that the adapters were t
 conversations. The judge is trained on scores of the 8-bit graph of the package. The printed figures are
 cross-validated.
 
-The adapters of the package were trained in four runs: .8 epochs without pairs of unrelated messages, then 265 steps at
-half the rate with them, then a quarter of the texts with all of ``many`` and without the mean, then 15% of the texts
-with all of ``many`` and ``logs``. Two more runs, each ``--resume 1``, are not in the package. lab/training.md, 84, 86
-and 94, and lab/superseded-decisions.md, 85, have the figures. The gate of the package is that of an earlier run: trained again, it leaves out a change
-of the demo's chat. This file is over 400 lines because the pairs and the judge are made in one go.
+The adapters of the package were trained in four runs: .8 epochs without pairs of unrelated messages, then 265 steps
+at half the rate with them, then a quarter of the texts with all of ``many`` and without the mean, then 15% of the
+texts with all of ``many`` and ``logs``. Two more runs, each ``--resume 1``, are not in the package. lab/training.md,
+84, 86 and 94, and lab/superseded-decisions.md, 85, have the figures. The gate of the package is that of an earlier
+run: trained again, it leaves out a change of the demo's chat. This file is over 400 lines because the pairs and the
+judge are made in one go.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
