@@ -67,9 +67,8 @@ def test_context_of_a_question_is_bounded() -> None:
     [
         ([], "no user message with text"),
         ([bot("Hi.")], "no user message with text"),
-        ("Where?", "messages is 'Where\\?'; give a list of chat messages, or call recall"),
-        (["Where?"], r"messages\[0\] is 'Where\?'; give a chat message"),
-        (5, "messages is 5; give a list of chat messages"),
+        (["Where?"], r"question\[0\] is 'Where\?'; give a chat message"),
+        (5, "question is 5; give a text, or a list of chat messages"),
         ([user("Hi."), {"role": "usr"}], r"messages\[1\] has the role 'usr'"),
     ],
 )
