@@ -15,15 +15,8 @@ from typing import Any, TypeVar
 import httpx2
 import pytest
 
-from ecphora import (
-    AsyncMemory,
-    AsyncRemoteMemory,
-    InvalidInput,
-    Memory,
-    ServerUnavailable,
-    StoreClosed,
-    connect_async,
-)
+from ecphora import AsyncMemory, AsyncRemoteMemory, InvalidInput, Memory, connect_async
+from ecphora.errors import ServerUnavailable, StoreClosed
 from ecphora.remote.client.async_remote_memory import READ_THREADS
 from ecphora.remote.client.remote_memory import LOCAL_METHODS
 

@@ -12,7 +12,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from ecphora import InvalidInput, ServerError, ServerUnavailable, connect, connect_async
+from ecphora import InvalidInput, connect, connect_async
+from ecphora.errors import ServerError, ServerUnavailable
 from ecphora.models import http_client
 from ecphora.remote.client.remote_memory import RemoteMemory
 

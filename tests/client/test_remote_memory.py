@@ -24,11 +24,7 @@ from ecphora import (
     Evidence,
     Filter,
     HashingEmbedder,
-    IdCollision,
     InvalidInput,
-    InvalidRecord,
-    InvalidText,
-    InvalidTime,
     Media,
     MediaQuery,
     Memory,
@@ -37,10 +33,10 @@ from ecphora import (
     RecallOptions,
     Recollection,
     RemoteMemory,
-    UnknownName,
     connect,
     connect_async,
 )
+from ecphora.errors import IdCollision, InvalidRecord, InvalidText, InvalidTime, UnknownName
 from ecphora.model.conditions import Gte, In
 from ecphora.model.types import Reading
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ecphora import AccessDenied, Episode, HashingEmbedder, InvalidInput, Memory, RecallOptions, RemoteMemory, connect
+from ecphora import Episode, HashingEmbedder, InvalidInput, Memory, RecallOptions, RemoteMemory, connect
+from ecphora.errors import AccessDenied
 from ecphora.memory import Entities, Facts, Maintenance
 from ecphora.model.types import UNWRITTEN_FIELDS, Query
 from ecphora.remote.client.remote_memory import LOCAL_METHODS, RemoteEntities, RemoteFacts, RemoteMaintenance

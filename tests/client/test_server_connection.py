@@ -10,18 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from ecphora import (
-    AccessDenied,
-    EcphoraError,
-    InvalidInput,
-    Node,
-    RecallOptions,
-    RemoteMemory,
-    ServerError,
-    ServerUnavailable,
-    StoreBusy,
-    connect,
-)
+from ecphora import EcphoraError, InvalidInput, Node, RecallOptions, RemoteMemory, connect
+from ecphora.errors import AccessDenied, ServerError, ServerUnavailable, StoreBusy
 from ecphora.remote.client.server_connection import ServerConnection, check_url, error_of
 
 from .conftest import run_server

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import InvalidInput, LLMExtractor, UnknownName
+from ecphora import InvalidInput, LLMExtractor
 from ecphora.cli.main import main
+from ecphora.errors import UnknownName
 from ecphora.settings import load
 from ecphora.testing import FakeChatServer
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecphora import Episode, Extraction, Filter, Memory, Mention, MentionType, rechunk, reembed
+from ecphora import Episode, Filter, Memory, rechunk, reembed
 from ecphora.language.chunking import Chunk
 from ecphora.language.names.normalization import entity_id
 from ecphora.maintenance.doctor import examine
 from ecphora.model.graph.graph import Graph, epoch_seconds
 from ecphora.model.graph.updates import apply_batch
-from ecphora.model.types import Kind, Link, Node
+from ecphora.model.types import Extraction, Kind, Link, Mention, MentionType, Node
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.remember import documents
 from ecphora.retrieval.entity_links import entity_vectors, with_descriptions

@@ -7,22 +7,10 @@ from typing import Any
 
 import pytest
 
-from ecphora import (
-    Episode,
-    Extraction,
-    ExtractionReport,
-    LLMClient,
-    LLMExtractor,
-    Memory,
-    Mention,
-    MentionType,
-    Relation,
-    RelationType,
-    UnreadableReply,
-)
-from ecphora.errors import InvalidInput
+from ecphora import Episode, ExtractionReport, LLMClient, LLMExtractor, Memory
+from ecphora.errors import InvalidInput, UnreadableReply
 from ecphora.model.ports import MeteredExtractor, Prompt
-from ecphora.model.types import Kind, LLMUsage
+from ecphora.model.types import Extraction, Kind, LLMUsage, Mention, MentionType, Relation, RelationType
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.models.llm_extractor import MAX_MENTIONS, MAX_TEXT_CHARS, check_extraction, merge_extractions
 from ecphora.models.prompts import replies

@@ -15,7 +15,6 @@ import pytest
 
 from ecphora import (
     Episode,
-    IdCollision,
     InvalidInput,
     Media,
     MediaKind,
@@ -25,7 +24,7 @@ from ecphora import (
     Recollection,
     clone_scope,
 )
-from ecphora.errors import InvalidRecord
+from ecphora.errors import IdCollision, InvalidRecord
 from ecphora.language.chunking import Chunk
 from ecphora.maintenance.doctor import examine
 from ecphora.maintenance.rechunking import rechunk

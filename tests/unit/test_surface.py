@@ -5,10 +5,11 @@ import inspect
 import json
 import typing
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -16,7 +17,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecphora
-from ecphora import AutoConsolidate, Episode, Filter, LLMClient, Memory, OpenAILLM, Recollection
+from ecphora import (
+    AsyncMemory,
+    AutoConsolidate,
+    Episode,
+    Filter,
+    LLMClient,
+    Memory,
+    OpenAILLM,
+    Recollection,
+    RemoteMemory,
+    ToolSet,
+)
+from ecphora.memory import Entities, Facts, Maintenance
 from ecphora.model.ports import Activation
 from ecphora.model.reprs import MAX_REPR_CHARS, ShortRepr, call_repr
 from ecphora.model.types import Contribution, Cost, Evidence, Hit, Kind, Node, Query, Validity, Why
@@ -247,3 +260,44 @@ def test_slices_of_a_recollection_are_tuples_of_hits() -> None:
     first: str = found[0].id  # mypy checks both types
     all_hits: tuple[Hit, ...] = found[:]
     assert (first, all_hits) == ("new", (NEW, OLD))
+
+
+PUBLIC_MODULES = ("ecphora.errors", "ecphora.model.ports", "ecphora.model.types", "ecphora.model.conditions")
+"""The modules whose names are public besides those of ``ecphora`` itself."""
+NOT_EXPORTED = {"Graph", "MessageObject"}
+"""The graph that strategies read, and the protocol of a chat message, which callers need not name."""
+
+
+@pytest.mark.parametrize(
+    "owner", [Memory, Facts, Entities, Maintenance, AsyncMemory, RemoteMemory, ToolSet, Recollection]
+)
+def test_types_of_public_signatures_are_public(owner: type) -> None:
+    """What a method takes or returns, and the fields of that, can be imported from a public module."""
+    methods = {
+        name: one.fget if isinstance(one, property) else one
+        for name, one in inspect.getmembers(owner, lambda one: inspect.isfunction(one) or isinstance(one, property))
+        if not name.startswith("_")
+    }
+    waiting = {
+        found for method in methods.values() for hint in get_type_hints(method).values() for found in classes(hint)
+    }
+    checked: set[type] = set()
+    while waiting:
+        cls = waiting.pop()
+        checked.add(cls)
+        is_public = cls.__name__ in ecphora.__all__ or cls.__module__ in PUBLIC_MODULES or cls.__name__ in NOT_EXPORTED
+        assert is_public, f"{owner.__name__} has {cls.__module__}.{cls.__name__} in a public signature"
+        if is_dataclass(cls) and cls.__name__ not in NOT_EXPORTED:
+            hints = {name: hint for name, hint in get_type_hints(cls).items() if name != "json_form"}
+            waiting |= {found for hint in hints.values() for found in classes(hint)} - checked
+
+
+def classes(hint: object) -> set[type]:
+    """The classes of ours in a type."""
+    inner = {found for part in get_args(hint) for found in classes(part)}
+    is_ours = isinstance(hint, type) and hint.__module__.startswith("ecphora")
+    return inner | ({hint} if is_ours and isinstance(hint, type) else set())
+
+
+def test_surface_is_small() -> None:
+    assert len(ecphora.__all__) <= 80
