@@ -560,6 +560,11 @@ export interface MaintenanceUnarchiveRequest {
   ids: string | string[];
 }
 
+/** The arguments of `maintenance.undo`. */
+export interface MaintenanceUndoRequest {
+  batch?: string | null;
+}
+
 /** The arguments of `maintenance.unpin`. */
 export interface MaintenanceUnpinRequest {
   /** The id of a memory, or a list of ids. */
@@ -922,11 +927,6 @@ export interface UndoBatch {
   counts: Record<string, number>;
 }
 
-/** The arguments of `undo`. */
-export interface UndoRequest {
-  batch?: string | null;
-}
-
 /** The arguments of `update`. */
 export interface UpdateRequest {
   /** The id of a memory. */
@@ -1186,19 +1186,6 @@ export interface PlainMethods {
    */
   forget(options?: Pick<ForgetRequest, "ids" | "where" | "everything" | "dry_run">, call?: CallOptions): Promise<ForgetResult>;
   /**
-   * Undo the latest undo batch: delete every row that it wrote, and what was derived from it since.
-   *
-   * An undo batch is what one consolidation, import, merge, split, accepted or rejected update wrote; the latest is
-   * the one that wrote last. `maintenance.batches` lists them; `batch` may give the id of the latest. What
-   * `remember`, `update`, `feedback` and marks wrote belongs to no batch and stays, and what
-   * `forget` erased does not come back.
-   *
-   * Raises `InvalidInput` if there is no undo batch, or if `batch` is not the latest.
-   *
-   * The token needs the right to `read` and `write`.
-   */
-  undo(options?: Pick<UndoRequest, "batch">, call?: CallOptions): Promise<UndoBatch>;
-  /**
    * The insights that consolidation derived from several memories: newest first, or nearest to a question first.
    *
    * An insight names its sources and never replaces a memory: `recall` returns memories only.
@@ -1263,6 +1250,19 @@ export interface FactsMethods {
 
 /** The methods of `memory.maintenance`. */
 export interface MaintenanceMethods {
+  /**
+   * Undo the latest undo batch: delete every row that it wrote, and what was derived from it since.
+   *
+   * An undo batch is what one consolidation, import, merge, split, accepted or rejected update wrote; the latest is
+   * the one that wrote last. `batches` lists them; `batch` may give the id of the latest. What `remember`,
+   * `update`, `feedback` and marks wrote belongs to no batch and stays, and what `forget` erased does not come
+   * back.
+   *
+   * Raises `InvalidInput` if there is no undo batch, or if `batch` is not the latest.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  undo(options?: Pick<MaintenanceUndoRequest, "batch">, call?: CallOptions): Promise<UndoBatch>;
   /**
    * The batches that `undo` can revert, oldest first.
    *

@@ -157,6 +157,7 @@ class AsyncMaintenance(AsyncCalls[Any]):
     """``Memory.maintenance`` for asyncio."""
 
     batches = offload(Maintenance.batches)
+    undo = offload(Maintenance.undo, writes=True)
     decayed = offload(Maintenance.decayed)
     pin = offload(Maintenance.pin, writes=True)
     unpin = offload(Maintenance.unpin, writes=True)
@@ -220,7 +221,6 @@ class AsyncMethods(AsyncCalls[M]):
     # ---- consolidate, export, back up, import
 
     consolidate = offload(Memory.consolidate, writes=True)
-    undo = offload(Memory.undo, writes=True)
     export = offload(Memory.export)
     backup = offload(Memory.backup)
     import_ = offload(Memory.import_, writes=True)

@@ -244,9 +244,36 @@ class Maintenance(_View):
     """
 
     def batches(self) -> list[UndoBatch]:
-        """The batches that ``undo`` can revert, oldest first."""
+        """The batches that :meth:`undo` can revert, oldest first."""
         writer = self._writer()
         return writer.store.undo_batches(writer.scope)
+
+    def undo(self, batch: str | None = None) -> UndoBatch:
+        """Undo the latest undo batch: delete every row that it wrote, and what was derived from it since.
+
+        An undo batch is what one consolidation, import, merge, split, accepted or rejected update wrote; the latest is
+        the one that wrote last. :meth:`batches` lists them; ``batch`` may give the id of the latest. What ``remember``,
+        ``update``, ``feedback`` and marks wrote belongs to no batch and stays, and what ``forget`` erased does not come
+        back.
+
+        Raises ``InvalidInput`` if there is no undo batch, or if ``batch`` is not the latest.
+        """
+        batch, writer = check_optional_name("batch", batch), self._writer()
+        undone: list[UndoBatch] = []
+
+        def build(graph: Graph) -> WriteBatch:
+            batches = writer.store.undo_batches(writer.scope)
+            if not batches:
+                raise InvalidInput(
+                    f"scope {writer.scope!r} has no consolidation, import, merge, split or rejected update to undo"
+                )
+            undone[:] = batches[-1:]
+            id_ = batches[-1].id if batch is None else batch
+            entities = _entities_without_batch(writer, graph, id_)
+            return WriteBatch(undoes=id_, entities=entities, expected_revision=graph.revision)
+
+        writer.commit(build)
+        return undone[0]
 
     def decayed(self, *, limit: int = LIST_LIMIT) -> list[Node]:
         """Memories of low importance by use and age, not accessed for months; the least important first.
@@ -288,6 +315,15 @@ class Maintenance(_View):
             return WriteBatch(accesses=tuple(Access(node, now, mark) for node in marked))
 
         self._writer().commit(build)
+
+
+def _entities_without_batch(writer: ScopeWriter, graph: Graph, batch: str) -> tuple[Node, ...]:
+    """The names that stay when a batch is undone, where their spelling or times come from a memory of the batch."""
+    if not isinstance(writer.store, UndoBatchStore):
+        return ()
+    nodes = writer.store.nodes(writer.scope, writer.store.node_ids_of_batch(writer.scope, batch))
+    memories = [node for node in nodes if node.kind is not Kind.ENTITY]
+    return erase(memories, graph, partial(writer.store.nodes, writer.scope)).entities
 
 
 # ---- memory
@@ -1120,41 +1156,6 @@ class Memory(OpenInEachProcess):
             dry_run=dry_run,
             progress=progress,
         )
-
-    def undo(self, batch: str | None = None) -> UndoBatch:
-        """Undo the latest undo batch: delete every row that it wrote, and what was derived from it since.
-
-        An undo batch is what one consolidation, import, merge, split, accepted or rejected update wrote; the latest is
-        the one that wrote last. ``maintenance.batches`` lists them; ``batch`` may give the id of the latest. What
-        :meth:`remember`, :meth:`update`, :meth:`feedback` and marks wrote belongs to no batch and stays, and what
-        :meth:`forget` erased does not come back.
-
-        Raises ``InvalidInput`` if there is no undo batch, or if ``batch`` is not the latest.
-        """
-        batch, writer = check_optional_name("batch", batch), self._flushed_writer()
-        undone: list[UndoBatch] = []
-
-        def build(graph: Graph) -> WriteBatch:
-            batches = self._store.undo_batches(self.scope)
-            if not batches:
-                raise InvalidInput(
-                    f"scope {self.scope!r} has no consolidation, import, merge, split or rejected update to undo"
-                )
-            undone[:] = batches[-1:]
-            id_ = batches[-1].id if batch is None else batch
-            entities = self._entities_without_batch(graph, id_)
-            return WriteBatch(undoes=id_, entities=entities, expected_revision=graph.revision)
-
-        writer.commit(build)
-        return undone[0]
-
-    def _entities_without_batch(self, graph: Graph, batch: str) -> tuple[Node, ...]:
-        """The names that stay when a batch is undone, where their spelling or times come from a memory of the batch."""
-        if not isinstance(self._store, UndoBatchStore):
-            return ()
-        nodes = self._store.nodes(self.scope, self._store.node_ids_of_batch(self.scope, batch))
-        memories = [node for node in nodes if node.kind is not Kind.ENTITY]
-        return erase(memories, graph, partial(self._store.nodes, self.scope)).entities
 
     def insights(self, question: str | None = None, *, limit: int = LIST_LIMIT) -> list[Insight]:
         """The insights that consolidation derived from several memories: newest first, or nearest to a question first.

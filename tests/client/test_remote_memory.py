@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import date
+from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -292,7 +293,7 @@ def test_consolidate_undo_and_views(filled: Memory) -> None:
     for update in updates:
         assert filled.facts.reject(update.old.id, update.new.id).id.startswith("reject:")
     merged = filled.entities.merge("Porto", "Ghent")
-    assert filled.undo(merged.id).id == merged.id
+    assert filled.maintenance.undo(merged.id).id == merged.id
     assert filled.entities.split("Porto", "Ghent").id.startswith("merge:")
     filled.maintenance.pin("porto")
     filled.maintenance.archive(["porto", "rain"])
@@ -300,7 +301,7 @@ def test_consolidate_undo_and_views(filled: Memory) -> None:
     filled.maintenance.unpin(["porto"])
     assert filled.maintenance.decayed() == []
     assert isinstance(filled.insights(limit=3), list)
-    assert filled.undo() is not None
+    assert filled.maintenance.undo() is not None
 
 
 def test_answer_quotes_without_a_model(filled: Memory) -> None:
@@ -382,7 +383,7 @@ def both(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
         ("forget", {"where": Filter()}, InvalidInput),
         ("find", {"order": "sideways"}, InvalidInput),
         ("find", {"after": "no cursor"}, InvalidInput),
-        ("undo", {}, InvalidInput),
+        ("maintenance.undo", {}, InvalidInput),
         ("consolidate", {"seconds": -1}, InvalidInput),
         ("export", {"out": 3}, InvalidInput),
         ("import_", {"lines": "text"}, InvalidInput),
@@ -395,6 +396,6 @@ def test_errors_have_the_class_and_message_of_memory(
     raised = []
     for memory in both:
         with pytest.raises(error) as caught:
-            getattr(memory, name)(**arguments)
+            attrgetter(name)(memory)(**arguments)
         raised.append((type(caught.value), str(caught.value)))
     assert raised[0] == raised[1]

@@ -84,7 +84,7 @@ def test_lost_answer_is_asked_for_again_only_by_what_reads(error: Exception) -> 
     calls: list[Callable[[RemoteMemory], object]] = [
         lambda memory: memory.remember("x"),
         lambda memory: memory.forget("x"),
-        lambda memory: memory.undo(),
+        lambda memory: memory.maintenance.undo(),
         lambda memory: memory.recall("x"),  # it would be logged twice
         lambda memory: memory.maintenance.pin("x"),
     ]
@@ -113,7 +113,7 @@ def test_refusal_for_its_rate_is_waited_out() -> None:
     for response in (failure(429, "TooManyRequests", "wait", Retry_After="1"), failure(429, "TooManyRequests", "wait")):
         script = Script(response)
         with pytest.raises(ServerError, match="TooManyRequests: wait"):
-            script.memory(retries=1).undo()
+            script.memory(retries=1).maintenance.undo()
         assert len(script.requests) == (2 if "retry-after" in response.headers else 1)
 
 

@@ -104,7 +104,11 @@ class Twins(RuleBasedStateMachine):
     def look_up(self, id_: str, name: str) -> None:
         self.both(name, id_)
 
-    @rule(name=st.sampled_from(["scopes", "count", "find", "insights", "facts.updates", "maintenance.batches", "undo"]))
+    @rule(
+        name=st.sampled_from(
+            ["scopes", "count", "find", "insights", "facts.updates", "maintenance.batches", "maintenance.undo"]
+        )
+    )
     def list_all(self, name: str) -> None:
         self.both(name)
 

@@ -86,9 +86,9 @@ def test_undo_restores_rows_and_ranking(episodes: list[Episode], run_count: int)
             states.append((rows(one), recall_all(one)))
             one.consolidate()
             if start + size < len(episodes):
-                one.undo()
+                one.maintenance.undo()
         assert [batch.id for batch in one.maintenance.batches()] == [one.maintenance.batches()[-1].id]
-        undone = one.undo()
+        undone = one.maintenance.undo()
         assert (rows(one), recall_all(one)) == states[-1]
         assert undone not in one.maintenance.batches()
 
@@ -100,7 +100,7 @@ def test_consolidated_graph_equals_the_reloaded_one(episodes: list[Episode]) -> 
         one.consolidate()
         again = Memory(one._store, embedder=HashingEmbedder(64), update_scorer=OverlapScorer(), clock=FakeClock(NOW))
         assert not graph_differences(one.graph(), again.graph())
-        one.undo()
+        one.maintenance.undo()
         assert not graph_differences(one.graph(), again.graph())
 
 
@@ -238,7 +238,7 @@ def test_killed_consolidation_leaves_each_scope_before_or_after(tmp_path: Path, 
         before[scope] = rows_without_numbers(one)
         one.consolidate()
         after[scope] = rows_without_numbers(one)
-        one.undo()
+        one.maintenance.undo()
     command = [sys.executable, "-c", CONSOLIDATOR, str(tmp_path / "m.db"), *SCOPES]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None

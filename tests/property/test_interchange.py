@@ -93,7 +93,7 @@ def consolidate(memory: Memory, _number: int) -> None:
 
 def undo(memory: Memory, _number: int) -> None:
     if memory.maintenance.batches():
-        memory.undo()
+        memory.maintenance.undo()
 
 
 def mark(memory: Memory, number: int) -> None:

@@ -139,9 +139,9 @@ def test_rights_decide_which_routes_a_token_may_use(
     limited = server.token(scope, rights=rights)
     secret = {"ids": remembered}
     adds = {"/v1/remember", "/v1/record-response", "/v1/feedback", "/v1/import"}
-    changes = {"/v1/" + name for name in ("update", "forget", "undo", "consolidate", "facts/accept", "facts/reject")}
+    changes = {"/v1/" + name for name in ("update", "forget", "consolidate", "facts/accept", "facts/reject")}
     changes |= {f"/v1/entities/{name}" for name in ("merge", "split")}
-    changes |= {f"/v1/maintenance/{name}" for name in ("pin", "unpin", "archive", "unarchive")}
+    changes |= {f"/v1/maintenance/{name}" for name in ("undo", "pin", "unpin", "archive", "unarchive")}
     for method, path in routes(server.app):
         if method != "POST" or path.startswith("/v1/jobs") or path == "/v1/backup":
             continue

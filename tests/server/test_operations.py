@@ -28,7 +28,7 @@ BODIES: dict[str, Any] = {
     "history": {"id": "IDS[1]"},
     "update": {"id": "IDS[0]", "text": "Ana moved to Faro.", "mode": "supersede"},
     "forget": {"ids": ["IDS[2]"], "dry_run": True},
-    "undo": {},
+    "maintenance.undo": {},
     "insights": {},
     "facts.updates": {},
     "facts.accept": {"old": "IDS[0]", "new": "IDS[1]"},
@@ -98,7 +98,8 @@ def fits(document: dict[str, Any], schema: dict[str, Any], value: Any) -> bool:
 def test_answer_has_the_form_that_is_documented(
     server: Server, scope: str, token: str, remembered: list[str], operation: Operation
 ) -> None:
-    if operation.name in {"undo", "facts.accept", "facts.reject", "facts.updates", "maintenance.batches", "insights"}:
+    after_consolidation = {"maintenance.undo", "maintenance.batches", "facts.accept", "facts.reject", "facts.updates"}
+    if operation.name in {*after_consolidation, "insights"}:
         consolidate(server, token, scope)
     text = json.dumps(BODIES[operation.name])
     for number, id_ in enumerate(remembered):

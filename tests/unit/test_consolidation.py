@@ -193,7 +193,7 @@ def test_limits_must_be_positive(memory: Memory) -> None:
 
 def test_undo_reverts_the_latest_batch_only(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="no consolidation, import"):
-        memory.undo()
+        memory.maintenance.undo()
     memory.remember(MOVES[:1])
     first = memory.consolidate().undo_batch
     memory.remember(MOVES[1:])
@@ -201,8 +201,8 @@ def test_undo_reverts_the_latest_batch_only(memory: Memory) -> None:
     assert first is not None
     assert second is not None
     with pytest.raises(InvalidInput, match=second.id):
-        memory.undo(first.id)
-    assert [memory.undo().id, memory.undo().id] == [second.id, first.id]
+        memory.maintenance.undo(first.id)
+    assert [memory.maintenance.undo().id, memory.maintenance.undo().id] == [second.id, first.id]
     assert memory.maintenance.batches() == []
 
 
@@ -260,7 +260,8 @@ def test_rejected_consolidation_stays_under_the_batch_of_another_process(tmp_pat
         assert (found.is_regression, found.counts["memories"]) == (True, LIMITED_STEP_SIZE)
         assert found.undo_batch is not None
         assert [known.id for known in memory.maintenance.batches()] == [found.undo_batch.id, "import"]
-        assert [memory.undo().id, memory.undo(found.undo_batch.id).id] == ["import", found.undo_batch.id]
+        assert memory.maintenance.undo().id == "import"
+        assert memory.maintenance.undo(found.undo_batch.id).id == found.undo_batch.id
 
 
 # ---- with a language model
@@ -289,7 +290,7 @@ def test_model_finds_updates_that_rules_miss(memory: Memory) -> None:
     found = memory.consolidate(llm=ScriptedLLM(lambda prompt: HOMES if "statements" in prompt.user else "{}"))
     assert pairs(memory) == {("old", "new")}
     assert found.usage.calls > 0
-    memory.undo()
+    memory.maintenance.undo()
     assert pairs(memory) == set()
 
 

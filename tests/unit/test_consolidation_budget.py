@@ -327,7 +327,7 @@ def test_short_runs_give_the_result_of_one_long_run(tmp_path: Path, update_score
             found.append(rows_of(memory))
             assert memory.consolidate().undo_batch is None
             for _ in memory.maintenance.batches():
-                memory.undo()
+                memory.maintenance.undo()
             assert len(memory.graph()) == len(set(rows_of(memory)[0]))
             assert not memory.graph().cursors.get("consolidation")
     assert len(pending_counts) > 2

@@ -459,7 +459,7 @@ def test_declared_merge_is_undone_exactly_and_unmerged_in_effect(order: list[str
 
         before = state()
         memory.entities.merge("Mel", "Melanie")
-        memory.undo()
+        memory.maintenance.undo()
         assert state() == before
         memory.entities.merge("Melanie", "Mel")
         memory.entities.split("Mel", "Melanie")

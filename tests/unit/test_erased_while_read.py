@@ -124,7 +124,7 @@ def test_no_alias_comes_from_a_memory_that_is_gone(memory: Memory, other: Memory
     memory.remember("I met Robert Smith.")
     memory.consolidate()
     assert '"link":"alias"' in export_text(memory)
-    memory.undo()
+    memory.maintenance.undo()
     plan_with(lambda: other.forget("alias"))
     memory.consolidate()
     assert '"link":"alias"' not in export_text(memory)

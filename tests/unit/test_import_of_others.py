@@ -88,7 +88,7 @@ def test_import_leaves_other_memories_as_they_are(memory: Memory, attack: str) -
     assert (count.nodes, count.skipped, count.tombstones) == (1, len(records), 0)
     assert "change_existing" in count.notices[0]
     assert [line for line in exported(memory) if '"own"' not in line] == before
-    memory.undo()
+    memory.maintenance.undo()
     assert exported(memory) == before
 
 
@@ -118,7 +118,7 @@ def test_import_changes_existing_memories_if_told_to(memory: Memory, attack: str
     assert memory.import_(lines_of(node("own"), *ATTACKS[attack](VICTIM)), change_existing=True).skipped == 0
     assert any(VICTIM in line for line in set(exported(memory)) - set(before))
     assert len(memory.maintenance.batches()) == 1
-    memory.undo()
+    memory.maintenance.undo()
     assert exported(memory) == before
 
 
@@ -138,7 +138,7 @@ def test_import_into_an_empty_scope_brings_all_and_one_undo_takes_it_back(memory
     with open_memory(tmp_path / "copy.db") as copy:
         assert copy.import_(['{"ecphora": 2}', *lines]).skipped == 0
         assert exported(copy) == lines
-        copy.undo()
+        copy.maintenance.undo()
         assert (exported(copy), len(copy), copy.maintenance.batches()) == ([], 0, [])
 
 
@@ -166,7 +166,7 @@ def test_interrupted_import_goes_on_with_what_it_brought_and_is_one_batch(
             assert other.import_(lines).skipped == 0
             assert set(exported(other)) == {*lines[1:], *before}
             assert len(other.maintenance.batches()) == 1
-            other.undo()
+            other.maintenance.undo()
             assert exported(other) == before
 
 
@@ -178,7 +178,7 @@ def test_undo_of_an_import_keeps_what_others_need_of_it(memory: Memory) -> None:
     memory.import_(lines_of(own, node(dora, "entity", "DORA"), edge("own", dora, Link.MENTIONS)))
     memory.remember("Dora sails.", id="later")
     question = memory.feedback(memory.recall("Who lives in Rome?"), "own")
-    memory.undo()
+    memory.maintenance.undo()
     graph = memory.graph()
     assert [graph.row(id_) is None for id_ in ("own", question, dora, "later")] == [True, True, False, False]
     assert [one.text for one in memory._store.nodes("default", [dora])] == ["Dora"]

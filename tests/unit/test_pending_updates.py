@@ -56,7 +56,7 @@ def test_accepted_update_counts_until_it_is_undone(memory: Memory) -> None:
     (update,) = memory.facts.updates()
     assert update.confidence == 1
     assert state(memory) == [("new", True), ("old", False)]
-    memory.undo(batch.id)
+    memory.maintenance.undo(batch.id)
     assert memory.facts.updates() == []
     assert len(memory.facts.updates(pending=True)) == 1
 

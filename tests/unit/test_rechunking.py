@@ -240,7 +240,7 @@ def test_consolidation_before_rechunk_can_be_undone(path: Path) -> None:
         memory.consolidate()
     rechunk(path, embedder=MODEL)
     with open_memory(path) as memory:
-        memory.undo()
+        memory.maintenance.undo()
         assert memory.facts.updates() == []
         assert not links(memory.graph(), Link.CLAIMED_IN)
     assert is_intact(path)

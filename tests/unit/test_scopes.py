@@ -50,7 +50,7 @@ def test_cloned_scope_recalls_like_the_first(path: Path) -> None:
         ]
         assert [(hit.id, hit.score) for hit in found[0]] == [(hit.id, hit.score) for hit in found[1]]
         assert copy.remember("A secret.", id="secret").blocked == ("secret",)
-        copy.undo()
+        copy.maintenance.undo()
         copy.forget(everything=True)
         assert (len(first), len(copy), len(first.maintenance.batches())) == (3, 0, 1)
 
@@ -62,7 +62,7 @@ def test_renamed_scope_is_opened_by_its_new_name(path: Path) -> None:
     assert names(path) == ["anna"]
     with open_memory(path, "anna") as memory:
         assert graph_differences(memory.graph(), before) == []
-        assert memory.undo().counts == {"alias": 1}
+        assert memory.maintenance.undo().counts == {"alias": 1}
 
 
 @pytest.mark.parametrize(

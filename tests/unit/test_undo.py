@@ -36,15 +36,15 @@ def test_undo_reverts_and_reports_the_batch_that_wrote_last(memory: Memory, stor
         store.commit("default", WriteBatch(edges=(edge,), undo_batch=undo_batch))
     assert [batch.id for batch in memory.maintenance.batches()] == ["short", "long"]
     with pytest.raises(InvalidInput, match="'long': undo that first"):
-        memory.undo("short")
-    assert (memory.undo("long").id, memory.undo().counts) == ("long", {"short": 1})
+        memory.maintenance.undo("short")
+    assert (memory.maintenance.undo("long").id, memory.maintenance.undo().counts) == ("long", {"short": 1})
 
 
 def test_undo_leaves_what_belongs_to_no_batch(memory: Memory) -> None:
     memory.remember(["Ana lives in Lisbon.", "Ben lives in Porto."])
     memory.entities.merge("Ana", "Ben")
     memory.remember("Cora lives in Faro.")
-    assert memory.undo().counts == {"alias": 1}
+    assert memory.maintenance.undo().counts == {"alias": 1}
     assert len(memory) == 3
     with pytest.raises(InvalidInput, match="no consolidation, import, merge, split or rejected update"):
-        memory.undo()
+        memory.maintenance.undo()

@@ -73,7 +73,7 @@ test("consolidation waits for its end and can be undone", { skip }, async () => 
   assert.equal(result.counts.memories, 2);
   assert.deepEqual((await memory.maintenance.batches()).map((one) => one.id), [result.undo_batch.id]);
   assert.ok(Array.isArray(await memory.facts.updates({ limit: 5 })));
-  assert.equal((await memory.undo()).id, result.undo_batch.id);
+  assert.equal((await memory.maintenance.undo()).id, result.undo_batch.id);
   assert.equal(await memory.maintenance.pin((await memory.find()).memories[0].id), null);
   assert.equal((await failure(memory.consolidate({ seconds: -1 }))).type, "InvalidInput");
 });

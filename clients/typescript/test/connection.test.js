@@ -74,7 +74,7 @@ test("a lost answer is asked for again only by what reads", async () => {
   const unlogged = scripted(broken("ECONNRESET"), json({}));
   await unlogged.memory.recall("x", { options: { log_access: false } });
   assert.equal(unlogged.requests.length, 2);
-  for (const call of [(memory) => memory.remember("x"), (memory) => memory.recall("x"), (memory) => memory.undo()]) {
+  for (const call of [(memory) => memory.remember("x"), (memory) => memory.recall("x"), (memory) => memory.maintenance.undo()]) {
     const { memory, requests } = scripted(broken("ECONNRESET"));
     const error = await failure(call(memory));
     assert.equal(error.type, "ServerUnavailable");
@@ -90,9 +90,9 @@ test("a refusal for its rate is waited out, a busy store only by what reads", as
   const busy = scripted(refusal(503, "StoreBusy", "0"), json(3));
   assert.equal(await busy.memory.count(), 3);
   const writing = scripted(refusal(503, "StoreBusy", "0"));
-  assert.deepEqual([(await failure(writing.memory.undo())).type, writing.requests.length], ["StoreBusy", 1]);
+  assert.deepEqual([(await failure(writing.memory.maintenance.undo())).type, writing.requests.length], ["StoreBusy", 1]);
   const always = scripted(refusal(429, "TooManyRequests", "0"));
-  assert.deepEqual([(await failure(always.memory.undo())).type, always.requests.length], ["TooManyRequests", 3]);
+  assert.deepEqual([(await failure(always.memory.maintenance.undo())).type, always.requests.length], ["TooManyRequests", 3]);
 });
 
 test("an answer of another kind is a server error", async () => {

@@ -168,7 +168,7 @@ def undo(context: CommandContext, *, batch: str | None) -> None:
     """
     with context.open_memory() as memory:
         batch_ids = [entry.id for entry in memory.maintenance.batches()]
-        undone_batch = memory.undo(batch and short_ids.resolve_among(batch, batch_ids))
+        undone_batch = memory.maintenance.undo(batch and short_ids.resolve_among(batch, batch_ids))
     if context.as_json:
         context.write_json(undone_batch)
     else:

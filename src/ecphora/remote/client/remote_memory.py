@@ -173,6 +173,7 @@ class RemoteMaintenance(_RemoteCalls):
     """``Memory.maintenance`` behind a server."""
 
     batches = _remote(Maintenance.batches)
+    undo = _remote(Maintenance.undo)
     decayed = _remote(Maintenance.decayed)
     pin = _remote(Maintenance.pin)
     unpin = _remote(Maintenance.unpin)
@@ -290,8 +291,6 @@ class RemoteMemory(_RemoteCalls, OpenInEachProcess):
                 return job
             self._sleep(pause)
             pause = min(1.5 * pause, MAX_POLL_SECONDS)
-
-    undo = _remote(Memory.undo)
 
     # ---- export, back up, import
 

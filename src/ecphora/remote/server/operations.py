@@ -99,7 +99,7 @@ OPERATIONS: tuple[Operation, ...] = (
         {"id": "9f2c41d07a5be683", "text": "Ana moved to Lisbon.", "mode": "supersede"},
     ),
     Operation("forget", Memory.forget, CHANGE, _IDS),
-    Operation("undo", Memory.undo, CHANGE),
+    Operation("maintenance.undo", Maintenance.undo, CHANGE),
     Operation("insights", Memory.insights, READ, {"limit": 5}),
     Operation("facts.updates", Facts.updates, READ, {"limit": 5}),
     Operation("facts.accept", Facts.accept, CHANGE, {"old": "9f2c41d07a5be683", "new": "04b7e8c9d2a16f35"}),
