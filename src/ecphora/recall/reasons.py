@@ -16,6 +16,7 @@ from ..errors import EcphoraError
 from ..language import question
 from ..language.chat_roles import role_of
 from ..language.classes import find_instances
+from ..language.dates.asked_time import asked_end
 from ..language.identifiers.quantities import quantities
 from ..language.identifiers.terms import index_hashes
 from ..language.names.adjacent_names import without_titles
@@ -29,9 +30,8 @@ from ..model.types import Kind, MediaKind, Node, NodeId
 from ..retrieval import temporal, validity
 from ..retrieval.bm25 import WINDOW_SIZE
 from ..retrieval.dense import MEDIA
-from ..strategies.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, asked_end, time_order
-from ..strategies.fused.reading import ANSWER_FEATURES
-from ..strategies.fused.statement_features import ROLE_AGREEMENT, SUBJECT_AGREEMENT, query_role_agreement
+from ..retrieval.speakers import query_role_agreement
+from ..retrieval.temporal import time_order
 from .ranking import NEIGHBOR_COUNT, Comparison, Ranking
 from .short_ids import abbreviate
 
@@ -63,8 +63,12 @@ ClauseBuilder = Callable[[Comparison], Clause | None]
 # The clauses of what is read for a reason: that a memory answers, of whom, and as the answer that is meant.
 
 
+READINGS = ("reading", "reading, not English", "second reading")
+"""The contributions of a reader."""
+
+
 def reading_clause(comparison: Comparison) -> Clause | None:
-    lead = sum(comparison.contribution_leads.get(name, 0.0) for name in ANSWER_FEATURES)
+    lead = sum(comparison.contribution_leads.get(name, 0.0) for name in READINGS)
     return Clause("is likelier to answer, says the reader", is_general=True) if lead > 0 else None
 
 
@@ -84,7 +88,7 @@ def answer_time_clause(comparison: Comparison) -> Clause | None:
     """That it gains from being newer than another answer; or from being older, if a former state is meant."""
     newer, older = (
         comparison.ranking.contributions[name][comparison.index] if name in comparison.ranking.contributions else 0.0
-        for name in (NEWER_ANSWER, OLDER_ANSWER)
+        for name in ("newer answer", "older answer")
     )
     if newer > 0:
         return Clause("is newer than another answer", is_general=True)
@@ -96,7 +100,7 @@ def answer_time_clause(comparison: Comparison) -> Clause | None:
 def series_clause(comparison: Comparison) -> Clause | None:
     """That it is the latest, or the first, of several answers, if the question asks for that one."""
     ranking, end = comparison.ranking, asked_end(comparison.ranking.query.text)
-    others = np.flatnonzero(ranking.contributions[SERIES_END] < 0)
+    others = np.flatnonzero(ranking.contributions["other end of series"] < 0)
     if not end or not len(others):
         return None
     order = end * time_order(ranking.graph, ranking.order[np.append(others, comparison.index)])
@@ -433,11 +437,11 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ),
     ((_supersession_clause,), ("current fact", "successor")),
     ((_feedback_clause,), ("similar question feedback",)),
-    ((reading_clause,), ANSWER_FEATURES),
-    ((role_clause,), (ROLE_AGREEMENT,)),
-    ((subject_clause,), (SUBJECT_AGREEMENT,)),
-    ((answer_time_clause,), (NEWER_ANSWER, OLDER_ANSWER)),
-    ((series_clause,), (SERIES_END,)),
+    ((reading_clause,), READINGS),
+    ((role_clause,), ("role agreement",)),
+    ((subject_clause,), ("subject agreement",)),
+    ((answer_time_clause,), ("newer answer", "older answer")),
+    ((series_clause,), ("other end of series",)),
     ((_co_use_clause,), ("co-use",)),
 )
 CLAUSE_BUILDERS = {feature: builders for builders, features in _FEATURE_GROUPS for feature in features}

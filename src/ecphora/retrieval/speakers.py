@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..language.argument_roles.roles import role_agreement
 from ..language.chat_roles import Role, has_first_person, is_assistant, role_of
 from ..language.names.normalization import entity_id
 from ..language.terms import extract_terms, hash_terms
@@ -133,6 +134,13 @@ def main_speaker(graph: Graph) -> str | None:
     if name is None or role_of(name) is not None or told[name] < MAIN_SHARE * total:
         return None
     return name if told[name] else None
+
+
+def query_role_agreement(query: Query, text: str, speaker: str | None) -> float:
+    """Whether the names of a question have the same parts in a text; "I" in the question is who says nearly all."""
+    question = query.reading_text
+    is_user = speaker is not None and speaker == query.main_speaker and has_first_person(question)
+    return role_agreement(question, text, Role.USER if is_user else speaker)
 
 
 def query_entities(graph: Graph, query: Query) -> Rows:

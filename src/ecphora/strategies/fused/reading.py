@@ -10,25 +10,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...language.dates.asked_time import asked_end
 from ...language.question import is_current_state_question
 from ...model.ports import RowReader
 from ...model.reprs import ShortRepr
 from ...model.types import Query, Rows, Scores, Vector
 from ...retrieval import fusion
 from ...retrieval.bm25 import question_word_count
+from ...retrieval.temporal import time_order
 from .answerability import AnswerabilityModel
 from .candidate_pool import CandidatePool
 from .feature_matrix import FeatureMatrix
 from .features.similarity import SIMILARITY
-from .newer_answers import (
-    NEWER_ANSWER,
-    OLDER_ANSWER,
-    SERIES_END,
-    answer_pairs,
-    asked_end,
-    newer_answer_features,
-    time_order,
-)
+from .newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, answer_pairs, newer_answer_features
 from .ranker import RankedPool, Ranker
 from .statement_features import STATEMENT_FEATURES, may_answer, statement_features, stay_mask
 
@@ -69,9 +63,15 @@ def recency_preference_by_words(query: Query) -> float:
 READING, READING_NOT_ENGLISH, SECOND_READING = "reading", "reading, not English", "second reading"
 """The features of the first reading, of the same unless question and candidate are English, and of what the second
 reading says more."""
-ANSWER_FEATURES = (READING, READING_NOT_ENGLISH, SECOND_READING)
-"""The features that say whether a candidate answers."""
-READING_FEATURES = (*ANSWER_FEATURES, NEWER_ANSWER, OLDER_ANSWER, SERIES_END, *STATEMENT_FEATURES)
+READING_FEATURES = (
+    READING,
+    READING_NOT_ENGLISH,
+    SECOND_READING,
+    NEWER_ANSWER,
+    OLDER_ANSWER,
+    SERIES_END,
+    *STATEMENT_FEATURES,
+)
 """The features of candidates that were read; 0 for all others."""
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
