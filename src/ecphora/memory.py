@@ -141,10 +141,6 @@ from .retrieval.query import QueryEmbedder, analyze
 from .stores.sqlite import SQLiteStore, TemporaryStore
 from .tools.function_tools import DEFAULT_REPLY_TOKENS, ToolSet
 
-# ---- views
-#
-# The views of a memory by subject: ``memory.facts``, ``memory.entities``, ``memory.maintenance``.
-
 
 class _View:
     """A view of one memory. ``writer`` flushes the access log and returns the memory's writer."""
@@ -286,8 +282,6 @@ class Maintenance(_View):
 
         self._writer().commit(build)
 
-
-# ---- memory
 
 _log = logging.getLogger("ecphora")
 

@@ -416,11 +416,6 @@ def estimate_text(estimate: LLMEstimate, prices: tuple[float, float] | None) -> 
     return text if prices is None else f"{text}, which is ${estimate.max_cost_usd(prices):.4f}"
 
 
-# ---- serialize
-#
-# JSON forms of results for which a command prints more than the result's own ``to_dict``.
-
-
 def answer_to_dict(recollection: "Recollection", answer: "Answer", llm_client: "LLMClient | None") -> dict[str, Any]:
     """An answer with the memories that it cites."""
     return {

@@ -23,17 +23,10 @@ from .text_format import strip_invisible
 from .times import in_zone, parse_time
 from .types import Episode, Filter, Include, Media, MediaKind, MediaQuery, Metadata, NodeId, Reading
 
-# ---- default limits
-#
-# How many results a call returns by default: in Python, on the command line, by HTTP and in tools.
-
 RECALL_LIMIT = 10
 """Memories of a recall."""
 LIST_LIMIT = 20
 """Items of a list, such as a page of ``find``."""
-
-
-# ---- validate
 
 T = TypeVar("T")
 
@@ -412,9 +405,7 @@ def check_component(field: str, value: T, kind: str, *methods: str) -> T:
     return value
 
 
-# ---- media checks
-#
-# Checks of the media of an episode, and of a query by media.
+# ---- media
 
 MAX_MEDIA = 100
 """The most media of one memory."""

@@ -1,4 +1,8 @@
-"""Times asked about against times of memories: asked ranges, time mentions, expired facts, the order in time."""
+"""Times asked about against times of memories: asked ranges, time mentions, expired facts, the order in time.
+
+For a question whose only content is a time, such as "What did I tell you on 12 July?", the memories of that time rank
+in tiers: whatever was told or happened then answers it, and shares no word with it.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -96,13 +100,6 @@ def successor_boost(graph: Graph, scores: Scores, old: Mask) -> tuple[Scores, Ac
         boost = raised - scores
     return boost, ActivationPath(parent, graph.no_rows())
 
-
-# ---- asked times
-#
-# The memories of the times that a question asks about, and the tiers in which they rank.
-#
-# A tier is for a question whose only content is a time, such as "What did I tell you on 12 July?": whatever was told
-# or happened then answers it, and shares no word with it.
 
 _SENTENCE_END = lazy_pattern(r"(?<!\d)[.!?]\s+\w|[。！？]\s*\w|\n\s*\w")
 DAY = 86_400.0
