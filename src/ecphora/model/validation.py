@@ -356,11 +356,6 @@ def check_path(field: str, value: object) -> Path:
         raise InvalidInput(f"{field} is {show(value)}, and there is no such home; write ./~ for a file") from error
 
 
-def check_optional_path(field: str, value: object) -> Path | None:
-    """Check a path, or None."""
-    return None if value is None else check_path(field, value)
-
-
 # ---- functions and components
 
 

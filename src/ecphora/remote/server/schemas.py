@@ -129,11 +129,6 @@ def body_model(operation: Operation, **extra_fields: Any) -> type[BaseModel]:
     )
 
 
-def body_example(operation: Operation) -> dict[str, Any]:
-    """The OpenAPI example of an operation's request."""
-    return dict(operation.example)
-
-
 def answer_type(hint: Any) -> Any:
     """The type that describes the JSON of a value of this type."""
     return _output_type(hint)
