@@ -47,7 +47,6 @@ GENERAL_WEIGHT = 0.5
 """How much the lead of a general clause counts, beside that of one that names a word, a date or another memory."""
 MIN_SIMILARITY_Z = 1.5
 """The smallest z-score of the similarity at which a memory is near to a word in meaning."""
-
 MAX_GOAL_CHARS = 60
 """The most characters of a goal that a clause repeats."""
 READINGS = ("reading", "reading, not English", "second reading")
