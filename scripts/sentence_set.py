@@ -20,7 +20,7 @@ from zlib import crc32
 
 from plain_set import set_lines
 
-from ecphora.strategies.weave.hallucination_guard import sentences
+from ecphora.consolidation.insights.hallucination_guard import sentences
 
 SETS = ("jsquad", "xquad")
 FOLDS, APART_FOLD = 6, 0

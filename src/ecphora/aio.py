@@ -1,4 +1,9 @@
-"""``AsyncMemory``: a ``Memory`` for asyncio. Each call runs in a thread; the event loop never waits for it."""
+"""``AsyncMemory``: a ``Memory`` for asyncio. Each call runs in a thread; the event loop never waits for it.
+
+``AsyncCalls`` is what ``AsyncMemory`` and ``AsyncRemoteMemory`` have in common. The methods take their parameters,
+results and documentation from :class:`~ecphora.memory.Memory` and its views; a call goes to the method of that name of
+the object behind it.
+"""
 
 import asyncio
 import threading
@@ -22,14 +27,6 @@ from .model.same_parameters import same_parameters
 from .recall.recollection import Recollection
 from .retrieval.confidence import EvidenceBands
 from .tools.function_tools import ToolReply, ToolSet
-
-# ---- async calls
-#
-# Calls of a memory from asyncio: each runs in a thread, and the event loop never waits for it.
-#
-# What ``AsyncMemory`` and ``AsyncRemoteMemory`` have in common. The methods take their parameters, results and
-# documentation from :class:`~ecphora.memory.Memory` and its views; a call goes to the method of that name of the
-# object behind it.
 
 
 class MemoryLike(Protocol):
@@ -225,8 +222,6 @@ class AsyncMethods(AsyncCalls[M]):
     backup = offload(Memory.backup)
     import_ = offload(Memory.import_, writes=True)
 
-
-# ---- aio
 
 READ_THREADS = 4
 """The number of calls of one memory that read at the same time; further ones wait."""

@@ -137,16 +137,11 @@ from .remember.replacement import check_memory, replace_text
 from .remember.scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWriter, reads_full_log
 from .remember.store_as_query import writes_on_store
 from .remember.triggers import AutoConsolidate
-from .retrieval import filters, insight_index, validity
+from .retrieval import filters, importance, insight_index, validity
 from .retrieval.confidence import DEFAULT_BANDS, EvidenceBands
 from .retrieval.query import QueryEmbedder, analyze
 from .stores.sqlite import SQLiteStore, TemporaryStore
-from .strategies.fused import decay
 from .tools.function_tools import DEFAULT_REPLY_TOKENS, ToolSet
-
-# ---- views
-#
-# The views of a memory by subject: ``memory.facts``, ``memory.entities``, ``memory.maintenance``.
 
 
 class _View:
@@ -282,7 +277,7 @@ class Maintenance(_View):
         """
         limit, writer = check_count("limit", limit), self._writer()
         graph = writer.graph()
-        rows = decay.decayed_rows(graph, decay.DecayPolicy(), self._clock().timestamp())
+        rows = importance.decayed_rows(graph, importance.DecayPolicy(), self._clock().timestamp())
         return writer.node_reader(graph)(rows[:limit])
 
     def pin(self, ids: NodeId | Iterable[NodeId]) -> None:
@@ -325,8 +320,6 @@ def _entities_without_batch(writer: ScopeWriter, graph: Graph, batch: str) -> tu
     memories = [node for node in nodes if node.kind is not Kind.ENTITY]
     return erase(memories, graph, partial(writer.store.nodes, writer.scope)).entities
 
-
-# ---- memory
 
 _log = logging.getLogger("ecphora")
 

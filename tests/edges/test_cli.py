@@ -195,7 +195,7 @@ def test_recall_loads_only_needed_modules() -> None:
         "maintenance.learn",
         "models.llms",
     )
-    packages = ("importlib.metadata", "onnxruntime", "rich.progress", "tokenizers", "tomllib")
+    packages = ("importlib.metadata", "markdown_it", "onnxruntime", "rich.progress", "tokenizers", "tomllib")
     assert not loaded & {*other_strategies, "ecphora_bench", *(f"ecphora.{module}" for module in modules), *packages}
 
 

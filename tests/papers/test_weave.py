@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora import Episode, Filter, Memory
+from ecphora.consolidation.insights import clustering, extractive_summary
+from ecphora.consolidation.insights.extractive_summary import ExtractiveSummarizer, objective
 from ecphora.language.names.normalization import entity_id
 from ecphora.language.statements.signifiers import signifiers
 from ecphora.model.graph.graph import Graph
@@ -23,9 +25,9 @@ from ecphora.model.ports import Strategy
 from ecphora.model.types import Access, AccessKind, Edge, Kind, Link, Node, Vectors, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval import importance
-from ecphora.strategies.weave import clustering, extractive_summary, relational_strands, strand_traversal
-from ecphora.strategies.weave.extractive_summary import ExtractiveSummarizer, objective
+from ecphora.strategies.weave import strand_traversal
 from ecphora.strategies.weave.insight_particle import Imprint, particle
+from ecphora.strategies.weave.potential_clusters import insight_coverage, potential_clusters
 from ecphora.strategies.weave.strand_types import StrandType, TypeWeights
 from ecphora.strategies.weave.strategy import FAITHFUL, Weave
 from ecphora.testing import NOON, FakeClock, StrategyContract, sample_entity, sample_query
@@ -179,9 +181,8 @@ def test_importance_from_insights_is_at_most_one() -> None:
 
 
 def test_strand_strength_is_the_published_sum() -> None:
-    found = relational_strands.strand_strength(
-        np.array([0.8], np.float32), np.array([0.5], np.float32), 1.0, alpha=0.5, beta=0.3, gamma=0.2
-    )
+    config = clustering.ClusteringConfig(alpha=0.5, beta=0.3, gamma=0.2, oracle_confidence=1.0)
+    found = config.strand_strength(np.array([0.8], np.float32), np.array([0.5], np.float32))
     assert found == pytest.approx([0.75])
 
 
@@ -503,7 +504,7 @@ def test_clusters_covered_by_an_insight_are_left_out() -> None:
     derived = tuple(Edge("insight", f"p{n}", Link.DERIVED_FROM) for n in range(3))
     graph = apply_batch(graph, replace(sample_batch(memory_with_insights, edges=derived), revision=2))
     rows = np.arange(4)
-    assert clustering.insight_coverage(graph, rows) == 0.75
+    assert insight_coverage(graph, rows) == 0.75
     near = [(3, rows[:3], np.ones(3, np.float32))]
     config = clustering.ClusteringConfig()
     assert list(replace(Weave(), max_overlap=0.7)._new_clusters(graph, near, config)) == []
@@ -516,9 +517,9 @@ def test_clusters_follow_strands() -> None:
     config = clustering.ClusteringConfig(min_size=3)
     near = [(2, np.array([1]), np.ones(1, np.float32))]
     strand = (Edge("p1", "p0", Link.ASSOCIATION, 0.8),)
-    found = clustering.potential_clusters(_particles(0, 0, 0, edges=strand), near, config)
+    found = potential_clusters(_particles(0, 0, 0, edges=strand), near, config)
     assert [cluster.tolist() for cluster in found] == [[0, 1, 2]]
-    assert list(clustering.potential_clusters(_particles(0, 0, 0), near, config)) == []
+    assert list(potential_clusters(_particles(0, 0, 0), near, config)) == []
 
 
 # ---- particles: Definition 3.1

@@ -14,13 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import Episode, Filter, Memory
+from ecphora.consolidation.insights import clustering
 from ecphora.language.names.normalization import entity_id
 from ecphora.language.statements.causal_cues import states_cause, states_effect
 from ecphora.model.graph.graph import DAY, Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Access, AccessKind, Edge, Kind, Link, Node, Query, ValidityEnd, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.strategies.weave import clustering, persona, strand_evidence, strand_traversal, tiers
+from ecphora.strategies.weave import persona, strand_evidence, strand_traversal, tiers
+from ecphora.strategies.weave.potential_clusters import potential_clusters
 from ecphora.strategies.weave.strand_types import STORED_LINKS, TYPE_CODES, TYPES, StrandType, TypeWeights
 from ecphora.strategies.weave.strategy import FAITHFUL, Weave
 from ecphora.testing import NOON, FakeClock, sample_entity, sample_query
@@ -586,5 +588,5 @@ def test_cluster_at_the_limit_of_overlap_is_drawn() -> None:
 
 def test_clusters_over_the_largest_size_are_left_out() -> None:
     graph, near = graph_of(*[""] * 5), [(4, np.array([1, 2, 3]), np.ones(3, np.float32))]
-    assert len(list(clustering.potential_clusters(graph, near, clustering.ClusteringConfig(max_size=4)))) == 1
-    assert list(clustering.potential_clusters(graph, near, clustering.ClusteringConfig(max_size=3))) == []
+    assert len(list(potential_clusters(graph, near, clustering.ClusteringConfig(max_size=4)))) == 1
+    assert list(potential_clusters(graph, near, clustering.ClusteringConfig(max_size=3))) == []

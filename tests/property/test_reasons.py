@@ -25,9 +25,10 @@ from ecphora.recall.reasons import format_interval
 from ecphora.recall.recollection import Recollection
 from ecphora.recall.short_ids import abbreviate
 from ecphora.retrieval.fusion import LinearModel
+from ecphora.retrieval.temporal import time_order
 from ecphora.strategies import BUILT_IN, FAITHFUL
 from ecphora.strategies.fused.feature_matrix import Genre
-from ecphora.strategies.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, time_order
+from ecphora.strategies.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
 from ecphora.strategies.fused.ranker import Ranker
 from ecphora.strategies.fused.reading import READING, SECOND_READING, ReadingPolicy
 from ecphora.strategies.fused.statement_features import ROLE_AGREEMENT, SUBJECT_AGREEMENT

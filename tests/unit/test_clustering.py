@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora.consolidation.insights import clustering
+from ecphora.consolidation.insights.clustering import ClusteringConfig
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Kind, Link, Vectors, WriteBatch
-from ecphora.strategies.weave import clustering
-from ecphora.strategies.weave.clustering import ClusteringConfig
+from ecphora.strategies.weave.potential_clusters import insight_coverage, potential_clusters
 from ecphora.testing.samples import sample_entity, sample_node
 
 CONFIG = ClusteringConfig(min_cosine=0.5, tau=0.6)
@@ -143,7 +144,7 @@ def test_potential_clusters_follow_strands_and_are_unique() -> None:
         (1, np.array([0, 2]), np.array([0.9, 0.9], np.float32)),
         (4, np.array([], np.intp), np.array([], np.float32)),
     ]
-    assert [rows.tolist() for rows in clustering.potential_clusters(graph, near, CONFIG)] == [[0, 1, 2]]
+    assert [rows.tolist() for rows in potential_clusters(graph, near, CONFIG)] == [[0, 1, 2]]
 
 
 # ---- quality
@@ -162,15 +163,15 @@ def test_quality_check_needs_similarity_and_no_superseded_member() -> None:
 
 def test_insight_coverage_is_the_largest_fraction_of_one_insight() -> None:
     graph = _graph([0, 1, 2, 3])
-    assert clustering.insight_coverage(graph, np.arange(4)) == 0
+    assert insight_coverage(graph, np.arange(4)) == 0
     insights = tuple(
         replace(sample_node(f"insight:{name}", seq=10 + place), kind=Kind.INSIGHT) for place, name in enumerate("ab")
     )
     links = [Edge("insight:a", f"n{place}", Link.DERIVED_FROM) for place in (0, 1, 2)]
     links += [Edge("insight:b", "n3", Link.DERIVED_FROM)]
     graph = apply_batch(graph, WriteBatch(nodes=insights, edges=tuple(links), revision=2))
-    assert clustering.insight_coverage(graph, np.arange(4)) == 0.75
-    assert clustering.insight_coverage(graph, np.array([2, 3])) == 0.5
+    assert insight_coverage(graph, np.arange(4)) == 0.75
+    assert insight_coverage(graph, np.array([2, 3])) == 0.5
 
 
 def test_chunks_of_one_text_count_as_one_source_of_a_cluster() -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora.model.graph.access_columns import archived_mask, last_access, pinned_mask
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation
@@ -18,9 +19,8 @@ from ecphora.model.types import ACCESS_KINDS, Access, AccessKind, Mark, Mask, No
 from ecphora.recall import explain
 from ecphora.recall.recall import rank, why
 from ecphora.retrieval import filters, fusion, importance
-from ecphora.retrieval.importance import last_access
+from ecphora.retrieval.importance import DecayPolicy, decay
 from ecphora.stores.sqlite import SQLiteStore
-from ecphora.strategies.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask
 from ecphora.strategies.fused.strategy import ARCHIVED, DECAY, Fused
 from ecphora.strategies.synapse.dormancy import dormant_mask
 from ecphora.strategies.synaptic.lif_neuron import Neuron

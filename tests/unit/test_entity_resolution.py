@@ -27,7 +27,7 @@ from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import NodeReader
 from ecphora.model.types import Edge, Kind, Link, Node, Rows, Tombstone, UndoBatch, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.retrieval import entity_links, speakers
+from ecphora.retrieval import entity_links
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.fused import candidate_pool
 from ecphora.strategies.fused.strategy import Fused
@@ -96,7 +96,7 @@ class Conversation:
         assert row is not None
         return {
             self.graph.id(int(alias)).partition(":")[2]
-            for alias in speakers.expand_aliases(self.graph, np.array([row]))
+            for alias in entity_links.expand_aliases(self.graph, np.array([row]))
         }
 
 
@@ -345,10 +345,10 @@ def test_nickname_expands_to_the_name_but_not_the_reverse() -> None:
 def test_recall_without_merges_is_unchanged() -> None:
     conversation = Conversation(*MERGED["a beginning, spoken to"][0], *MERGED["a first name, one session"][0])
     rows = np.flatnonzero(conversation.graph.of_kind(Kind.ENTITY))
-    assert speakers.expand_aliases(conversation.graph, rows) is rows
+    assert entity_links.expand_aliases(conversation.graph, rows) is rows
     before = scores_of(conversation.graph, *QUERIES)
     conversation.write([Edge("entity:mel", "entity:melanie", Link.ALIAS, 0.0, "t1")])
-    assert speakers.expand_aliases(conversation.graph, rows) is rows
+    assert entity_links.expand_aliases(conversation.graph, rows) is rows
     assert scores_of(conversation.graph, *QUERIES) == before
 
 
@@ -412,14 +412,14 @@ def test_store_undoes_merges_and_deletes_them_with_the_names(tmp_path: Path) -> 
     assert edges
     commit(WriteBatch(edges=edges, undo_batch=UndoBatch("b1", NOON)))
     merged_graph = apply_batch(Graph(), store.changes_since(SCOPE, 0))
-    assert speakers.alias_groups(merged_graph).representative
+    assert entity_links.alias_groups(merged_graph).representative
     commit(WriteBatch(undoes="b1"))
     undone = apply_batch(Graph(), store.changes_since(SCOPE, 0))
     assert not graph_differences(replace(undone, revision=unmerged.revision), unmerged)
     assert scores_of(undone, *QUERIES) == scores_of(unmerged, *QUERIES)
     commit(WriteBatch(edges=edges, undo_batch=UndoBatch("b2", NOON)))
     commit(WriteBatch(tombstones=(Tombstone("t2", b"2"),)))  # the only mention of Melanie
-    assert not speakers.alias_groups(apply_batch(Graph(), store.changes_since(SCOPE, 0))).representative
+    assert not entity_links.alias_groups(apply_batch(Graph(), store.changes_since(SCOPE, 0))).representative
     store.close()
 
 
@@ -439,7 +439,7 @@ def test_merge_is_deleted_with_its_only_provenance(case: str, tmp_path: Path) ->
     )
     reloaded = apply_batch(Graph(), store.changes_since(SCOPE, 0))
     assert reloaded.row("entity:nadia") is None
-    assert not speakers.alias_groups(reloaded).representative
+    assert not entity_links.alias_groups(reloaded).representative
     assert not graph_differences(graph_after, reloaded)
     store.close()
 

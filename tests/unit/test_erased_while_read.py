@@ -13,11 +13,11 @@ import pytest
 
 from ecphora import Memory, reembed
 from ecphora.consolidation import plan
+from ecphora.consolidation.insights.insight_nodes import derived_from_edges, insight_node
 from ecphora.model.graph.graph import Graph
 from ecphora.model.ports import Activation, NodeReader, Prompt, Reply
 from ecphora.model.types import Episode, Query, Vectors, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.strategies.weave.insight_particle import derived_from_strands, insight_node
 from ecphora.testing import FakeClock
 
 PARIS = Episode("Ana lives in Paris.", "home", "Ana", "s", "2026-01-05")
@@ -166,7 +166,7 @@ class QuotingStrategy:
         self.calls.append(graph.revision)
         if len(self.calls) == 1:
             self.act()
-        edges = tuple(derived_from_strands(insight.id, (node.id for node in sources)))
+        edges = tuple(derived_from_edges(insight.id, (node.id for node in sources)))
         last = int(graph.nodes["seq"].max()) + 1
         return WriteBatch(nodes=(insight,), edges=edges, cursors={"quoting": last})
 

@@ -14,10 +14,10 @@ from ecphora.maintenance.reembedding import reembed
 from ecphora.memory import Memory
 from ecphora.model.types import Episode, Filter, ForgetResult, Include, Kind, Link
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.retrieval import importance
+from ecphora.retrieval import exchange_index
 from ecphora.strategies import BUILT_IN
-from ecphora.strategies.eisa import necessity
 from ecphora.strategies.eisa.banks import all_episodes
+from ecphora.strategies.eisa.chronology import chronology_weight
 from ecphora.strategies.eisa.strategy import FAITHFUL
 from ecphora.testing import FakeClock
 from ecphora.testing.llms import ScriptedLLM
@@ -205,7 +205,7 @@ def test_chronology_puts_the_exchange_first_and_the_retrieved_behind_it(open_mem
     memory = open_memory(strategy=FREE)
     id_ = record(memory, used=())
     graph = memory.graph()
-    weight = importance.chronology_weight(graph, all_episodes(graph))
+    weight = chronology_weight(graph, all_episodes(graph))
     rows = np.flatnonzero(weight)
     assert [graph.id(int(row)) for row in rows[np.argsort(weight[rows])]] == ["school", "river", "boat", id_]
     assert weight.max() == 1
@@ -216,7 +216,7 @@ def test_exchange_takes_the_place_of_the_stored_question(open_memory: Callable[.
     id_ = record(memory)
     again = memory.recall(QUESTION)
     assert again[0].id == id_
-    assert not any(hit.node.source == necessity.RECALL_SOURCE for hit in again)
+    assert not any(hit.node.source == exchange_index.RECALL_SOURCE for hit in again)
 
 
 # ---- deleted with what it is based on

@@ -7,7 +7,7 @@ import pytest
 
 from ecphora import Memory
 from ecphora.language.names.first_person import ask_oneself
-from ecphora.strategies.fused.statement_features import query_role_agreement
+from ecphora.retrieval.speakers import query_role_agreement
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.consolidation import insights
-from ecphora.consolidation.insights import InsightBatch, InsightConfig
+from ecphora.consolidation.insights.generative_summary import InsightWriter
+from ecphora.consolidation.insights.insight_nodes import insight_id
+from ecphora.consolidation.insights.synthesis import InsightBatch, InsightConfig, draw_insights
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import NodeReader
 from ecphora.model.types import Edge, Kind, Link, Node, NodeId, Tombstone, Vector, Vectors, WriteBatch
 from ecphora.retrieval import insight_index
 from ecphora.strategies.fused.strategy import Fused
-from ecphora.strategies.weave.generative_summary import InsightWriter
-from ecphora.strategies.weave.insight_particle import insight_id
 from ecphora.testing.samples import NOON, sample_batch, sample_entity, sample_node, sample_query
 
 NOW = NOON + timedelta(days=9)
@@ -72,7 +71,7 @@ class TopicGraph:
         self, new: Iterable[int] | None = None, write: InsightWriter | None = None, config: InsightConfig = CONFIG
     ) -> InsightBatch:
         rows = np.flatnonzero(self.graph.episodes) if new is None else np.array(list(new), np.intp)
-        return insights.draw_insights(self.graph, rows, self.read(), NOW, write, config=config)
+        return draw_insights(self.graph, rows, self.read(), NOW, write, config=config)
 
     def write_insights(self, found: InsightBatch, vectors: Callable[[int], Vector] | None = None) -> None:
         """Write drawn insights with the mean vector of their sources or given vectors."""
@@ -124,7 +123,7 @@ def test_similar_memories_get_one_insight() -> None:
 
 
 def test_no_new_memories_give_no_insight() -> None:
-    assert insights.draw_insights(Graph(), np.empty(0, np.intp), lambda _rows: [], NOW) == InsightBatch()
+    assert draw_insights(Graph(), np.empty(0, np.intp), lambda _rows: [], NOW) == InsightBatch()
     assert _topic_graph().draw(()) == InsightBatch()
 
 
@@ -139,7 +138,7 @@ def test_insight_id_depends_on_its_sources_only() -> None:
     topic_graph = _topic_graph()
     found = topic_graph.draw()
     assert topic_graph.draw() == found
-    later = insights.draw_insights(
+    later = draw_insights(
         topic_graph.graph,
         np.flatnonzero(topic_graph.graph.episodes),
         topic_graph.read(),
@@ -345,7 +344,7 @@ def test_newest_insights_are_sorted_by_time_and_sources() -> None:
     topic_graph.write_insights(first)
     assert [len(insight.sources) for insight in insight_index.newest_insights(topic_graph.graph)] == [6, 5, 5]
     topic_graph.remember([0] * 7)
-    later = insights.draw_insights(
+    later = draw_insights(
         topic_graph.graph,
         np.arange(19, 26),
         topic_graph.read(),

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from ecphora import LLMClient, LLMOracle, Memory, OracleReport
+from ecphora.consolidation.insights.extractive_summary import ExtractiveSummarizer
 from ecphora.errors import InvalidInput
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Summarizer
 from ecphora.model.types import Node, Tombstone, Vectors, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.strategies.weave.extractive_summary import ExtractiveSummarizer
 from ecphora.strategies.weave.llm_oracle import PAUSE_SECONDS
 from ecphora.strategies.weave.strategy import Weave
 from ecphora.testing import NOON, FakeClock, ScriptedLLM, sample_node

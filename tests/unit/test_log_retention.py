@@ -18,6 +18,7 @@ from rich.console import Console
 from ecphora.cli import render
 from ecphora.errors import StoreDamaged
 from ecphora.memory import Memory
+from ecphora.model.graph.access_columns import archived_mask, last_access, pinned_mask
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import FullLogStrategy
@@ -35,11 +36,9 @@ from ecphora.model.types import (
 )
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval import importance
-from ecphora.retrieval.importance import last_access
 from ecphora.stores.batch_writer import KEEP_LAST
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies import BUILT_IN, FAITHFUL
-from ecphora.strategies.fused.decay import archived_mask, pinned_mask
 from ecphora.testing import NOON, FakeClock, graph_differences, sample_batch, sample_graph, sample_node, sample_query
 
 SMALL = partial(SQLiteStore, keep_last=3, min_log_growth=10)

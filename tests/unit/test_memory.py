@@ -12,12 +12,12 @@ import pytest
 from ecphora import RecallOptions
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidInput, StoreClosed, UnknownName
 from ecphora.memory import Memory
+from ecphora.model.graph.access_columns import archived_mask, pinned_mask
 from ecphora.model.types import AccessKind, Episode, Evidence, Filter, Hit, Node, Vectors
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval.confidence import EvidenceBands
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.baselines import Bm25
-from ecphora.strategies.fused import decay
 from ecphora.testing import NOON, FakeClock, graph_differences
 
 LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))
@@ -389,9 +389,7 @@ def test_unpin_and_unarchive_remove_marks(tmp_path: Path) -> None:
 
         def marks() -> list[bool]:
             graph = memory.graph()
-            return [
-                bool(mask[graph.rows([id_])].all()) for mask in (decay.pinned_mask(graph), decay.archived_mask(graph))
-            ]
+            return [bool(mask[graph.rows([id_])].all()) for mask in (pinned_mask(graph), archived_mask(graph))]
 
         memory.maintenance.pin(id_)
         memory.maintenance.archive(id_)

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora import Memory
+from ecphora.language.dates.asked_time import asked_end
 from ecphora.language.names.normalization import entity_id
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Link
+from ecphora.retrieval.temporal import time_order
 from ecphora.strategies.fused.newer_answers import (
     CLOSEST,
     NEWER_ANSWER,
@@ -25,10 +27,8 @@ from ecphora.strategies.fused.newer_answers import (
     SERIES_END,
     AnswerPairs,
     answer_pairs,
-    asked_end,
     newer_answer_features,
     standardize_cosines,
-    time_order,
 )
 from ecphora.testing.samples import sample_batch, sample_entity, sample_node, sample_query
 

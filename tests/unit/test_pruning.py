@@ -7,7 +7,7 @@ import pytest
 from ecphora.model.graph.graph import DAY, Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Access, AccessKind, Edge, Kind, Link, Mark, NodeId, Rows, WriteBatch
-from ecphora.strategies.fused.decay import DecayPolicy, decayed_rows
+from ecphora.retrieval.importance import DecayPolicy, decayed_rows
 from ecphora.testing import NOON, sample_graph, sample_node
 
 

@@ -9,8 +9,7 @@ import pytest
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Link
-from ecphora.retrieval.bm25 import rarity
-from ecphora.retrieval.entity_links import direct_mentions
+from ecphora.retrieval.entity_links import direct_mentions, rarity
 from ecphora.testing import sample_batch, sample_entity, sample_node
 
 

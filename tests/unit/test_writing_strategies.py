@@ -15,7 +15,8 @@ from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation, NodeReader
 from ecphora.model.types import Access, AccessKind, Edge, Episode, Kind, Link, Mark, Node, Query, Tombstone, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.retrieval import dense, entity_links, importance
+from ecphora.retrieval import dense, entity_links
+from ecphora.strategies.eisa.chronology import chronology_weight
 from ecphora.testing import FakeClock, sample_batch, sample_entity, sample_graph, sample_node, sample_vector
 
 
@@ -145,7 +146,7 @@ def test_recalled_memories_are_logged_in_order_of_last_access(path: Path) -> Non
         assert found == ["c", "b", "a"]
         assert accessed_ids(memory.graph(), AccessKind.RECALLED) == ["a", "b", "c"]
         graph = memory.graph()
-        assert importance.chronology_weight(graph, graph.episodes).tolist() == pytest.approx([1 / 3, 2 / 3, 1])
+        assert chronology_weight(graph, graph.episodes).tolist() == pytest.approx([1 / 3, 2 / 3, 1])
 
 
 # ---- background processing

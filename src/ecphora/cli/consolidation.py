@@ -204,9 +204,6 @@ def _print_insight(context: CommandContext, insight: Insight) -> None:
     context.out.print()
 
 
-# ---- maintenance
-
-
 @click.command()
 @click.option("--limit", type=click.IntRange(min=1), default=LIST_LIMIT, show_default=True, help="Memories to show.")
 @common_options
@@ -278,9 +275,6 @@ def _print_ids(context: CommandContext, ids: Sequence[NodeId], mark: str) -> Non
         context.write_json({f"{mark}_ids": list(ids)})
     else:
         context.print_line(f"{mark}: {', '.join(ids)}")
-
-
-# ---- backup
 
 
 @click.command()

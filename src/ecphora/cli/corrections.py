@@ -1,4 +1,4 @@
-"""The command ``forget``: erases memories by id or by filter."""
+"""The commands ``forget``, ``update`` and ``history``: erase and replace memories, and show what became of one."""
 
 import sys
 from collections.abc import Sequence
@@ -74,11 +74,6 @@ def _confirm(context: CommandContext, memory: Memory, ids: Sequence[str]) -> Non
     click.confirm(f"Erase {these} for good?", abort=True, err=True)
 
 
-# ---- update
-#
-# The command ``update``: gives a memory another text.
-
-
 @click.command(epilog="Exits with 3 when the id is unknown.")
 @click.argument("id_", metavar="ID")
 @click.argument("text", metavar="TEXT|-")
@@ -130,11 +125,6 @@ def _print_update(context: CommandContext, old_id: str, result: RememberResult) 
         context.print_line(f"replaced: {result.id}")
     else:
         context.print_line(f"superseded: {old_id} -> {result.id}")
-
-
-# ---- history
-#
-# The command ``history``: what became of a memory.
 
 
 @click.command(epilog="Exits with 3 when the id is unknown.")

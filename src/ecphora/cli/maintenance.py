@@ -1,4 +1,7 @@
-"""The command ``reembed``: changes a scope to another embedding model, or chunks its texts again."""
+"""Commands for a whole file or scope: ``doctor``, ``reembed``, ``scopes``, ``rename-scope``, ``clone-scope``.
+
+``plugins`` lists the plug-ins that are installed.
+"""
 
 from contextlib import closing
 from pathlib import Path
@@ -17,10 +20,6 @@ from . import render
 from .context import CommandContext, common_options, file_options
 from .render import progress_bar, table
 
-# ---- doctor
-#
-# The command ``doctor``: checks a file and repairs what it can.
-
 
 @click.command(epilog="Exits with 1 if a problem is left.")
 @click.option("--fix", is_flag=True, help="Repair what can be repaired without loss.")
@@ -34,9 +33,6 @@ def doctor(context: CommandContext, *, fix: bool) -> None:
         render.print_report(context.out, report)
     if not report.is_healthy:
         click.get_current_context().exit(1)
-
-
-# ---- reembed
 
 
 @click.command()
@@ -75,11 +71,6 @@ def _stored_embedder(path: Path, scope: str) -> str | None:
     """The name of the embedder that a scope has, None if there is no such scope."""
     with closing(SQLiteStore(path)) as store:
         return next((info.embedder for info in store.scopes() if info.name == scope), None)
-
-
-# ---- plugins
-#
-# The command ``plugins``: which plug-ins are installed, and whether they can be imported.
 
 
 @click.command()
@@ -123,11 +114,6 @@ def _describe(plugin: Plugin) -> dict[str, Any]:
         "state": "hidden" if plugin.is_hidden else "loads" if error is None else "fails",
         "error": error,
     }
-
-
-# ---- scopes
-#
-# The commands ``scopes``, ``rename-scope`` and ``clone-scope``: whose memories a file holds.
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The commands ``recall`` and ``why-not``: what comes back for a question, and why something does not."""
+"""The commands that show memories: ``recall``, ``why-not``, and ``find``, ``count`` and ``get`` without a question."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -111,11 +111,6 @@ def why_not(
         render.print_why_not(context.out, found, explain=explain)
     if found.miss_reason == MissReason.NOT_FOUND:
         click.get_current_context().exit(EXIT_NOT_FOUND)
-
-
-# ---- find
-#
-# The commands ``find``, ``count`` and ``get``: memories without a question.
 
 
 @click.command(epilog="Exits with 3 when no memory is found.")

@@ -24,10 +24,6 @@ from ..remote.wire.deserialize import from_json
 from ..settings import expand_home
 from .context import CommandContext, read_stdin
 
-# ---- text files
-#
-# Markdown and text files as episodes: finds the files of a path, folder or pattern, and reads them.
-
 SUFFIXES = (".md", ".markdown", ".txt", ".text")
 """Suffixes of the files that are read."""
 READABLE_FILES = f"files named {', '.join(SUFFIXES)}, in UTF-8"
@@ -185,8 +181,6 @@ def _split_glob(parts: Iterable[str]) -> tuple[list[str], list[str]]:
         fixed_parts.append(rest.pop(0))
     return fixed_parts, rest
 
-
-# ---- remember input
 
 STDIN_SPLITTERS: Mapping[str, Callable[[str], Iterable[str]]] = {
     "paragraphs": paragraphs,

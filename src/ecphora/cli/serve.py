@@ -1,4 +1,4 @@
-"""The command ``serve``: a memory file over HTTP."""
+"""The commands ``serve``, a memory file over HTTP, and ``token``, which says who may use the server."""
 
 import importlib.util
 import json
@@ -19,11 +19,6 @@ from .render import table
 if TYPE_CHECKING:
     from ..remote.server.access_control import AccessPolicy
     from ..remote.server.tracing import RequestTracer
-
-
-# ---- server access
-#
-# What the commands that listen on a port share: where they listen, and who is let in.
 
 
 def access_options(port: int) -> Callable[[CommandFunction], CommandFunction]:
@@ -97,11 +92,6 @@ def make_policy(tokens: Tokens | None, host: str, origins: Sequence[str], hosts:
             )
     names = frozenset({*LOOPBACK_NAMES, *hosts}) if is_loopback(host) else frozenset(hosts) or None
     return AccessPolicy(tokens, frozenset(origins), names)
-
-
-# ---- tokens
-#
-# The commands ``token create``, ``token list`` and ``token revoke``: who may use the server.
 
 
 def _options(command: CommandFunction) -> CommandFunction:
@@ -220,8 +210,6 @@ def _scopes(grant: Grant) -> str:
 def _rights(grant: Grant) -> str:
     return ", ".join(right.value for right in grant.rights)
 
-
-# ---- serve
 
 GRACE_SECONDS = 30
 """Seconds that requests in progress have to end once the server is told to stop."""

@@ -16,8 +16,6 @@ from ..models.prompts import replies
 from ..remember import encode
 from ..remember.triggers import CURSOR, pending_rows
 from ..retrieval.validity import MIN_CONFIDENCE
-from ..strategies.weave.generative_summary import InsightWriter
-from . import insights
 from .batching import adaptive_batches
 from .entities import resolution
 from .facts.claims import ClaimExtractor
@@ -25,6 +23,8 @@ from .facts.judge import load_update_judge
 from .facts.llm_claims import Fact, claim_facts
 from .facts.topic_extraction import EmbedFunction
 from .facts.update_finder import ScorePairs
+from .insights.generative_summary import InsightWriter
+from .insights.synthesis import draw_insights
 
 CLAIMS_CURSOR = "consolidation/claims"
 """The cursor for claims and names alone. It is ahead of ``CURSOR`` where the time ran out in the middle of a step."""
@@ -103,7 +103,7 @@ def next_step(graph: Graph, read_nodes: NodeReader, now: datetime, limit: int, t
         return Step(replace(claims, cursors={CLAIMS_CURSOR: int(seq[unscanned[scanned_count - 1]])}), scanned_count)
     claims = replace(claims, edges=(*claims.edges, *resolution.resolve_entities(graph, new, read_nodes)))
     insight_writer = None if tools.llm_client is None else _insight_writer(tools.llm_client, tools)
-    insight_batch = insights.draw_insights(
+    insight_batch = draw_insights(
         preview(graph, claims), new, read_nodes, now, insight_writer, time_left=tools.time_left
     )
     vectors = _embed_insights(insight_batch.nodes, tools)

@@ -1,21 +1,25 @@
-"""Splits long texts into chunks that fit an embedder. Lossless: the concatenated chunks are the text."""
+"""Splits long texts into chunks that fit an embedder. Lossless: the concatenated chunks are the text.
+
+Chunks end between blocks where they can: paragraphs, list items, code, tables and headings. Those of Markdown are as
+CommonMark and GitHub's tables define them.
+"""
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
 from unicodedata import category
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from ..model.lazy_pattern import lazy_pattern
 from .scripts import UNSPACED_CHARS, count_unspaced
 
-# ---- paragraphs
-#
-# Splits prose into paragraphs at blank lines, and joins wrapped lines.
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
 
 BLOCK_START = lazy_pattern(r"\s*(?:[-*+•>|#]|\d{1,9}[.)])(?:\s|$)")
 """The start of a list item, a heading, a quotation or a table row: such a line does not continue the previous one."""
@@ -46,10 +50,6 @@ def _unwrap(lines: list[str]) -> str:
             kept[-1].append(line.strip())
     return "\n".join(_UNSPACED_LINE_BREAK.sub("", "\n".join(parts)).replace("\n", " ") for parts in kept)
 
-
-# ---- blocks
-#
-# The blocks of a text: paragraphs, list items, code, tables and headings.
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _GAP = re.compile(r"(?P<end>\r\n|\r|\n)\s*")
@@ -108,19 +108,11 @@ def is_markdown(text: str) -> bool:
     return is_heading or fences > 1
 
 
-# ---- markdown
-#
-# The blocks of Markdown, as CommonMark and GitHub's tables define them.
-#
-# Imported only for a long Markdown text: the parser is slow to load.
-
 MAX_NESTING = 20
 """Maximum nesting depth of blocks; a list takes two levels."""
 MAX_TITLE_CHARS = 120
 """Characters kept of a heading."""
 
-_PARSER = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
-_PARSER.core.ruler.enableOnly(["normalize", "block"])
 _FRONT_MATTER = re.compile(
     r"---[ \t]*(?:\r\n|\r|\n)(?:[^\r\n]*(?:\r\n|\r|\n)){1,200}?(?:---|\.\.\.)[ \t]*(?:\r\n|\r|\n|\Z)"
 )
@@ -128,17 +120,26 @@ _CONTAINERS = frozenset({"bullet_list_open", "ordered_list_open", "list_item_ope
 _LINE_ORIENTED = frozenset({"fence", "code_block", "html_block", "table_open"})
 
 
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # noqa: PLC0415  # slow to load, and only a long Markdown text needs it
+
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
 def markdown_blocks(text: str) -> tuple[Block, ...]:
     """The blocks of a Markdown text; front matter is one block, and not a heading."""
     front = _FRONT_MATTER.match(text)
     first = 0 if front is None else front.end()
     starts = [first, *(first + line.end() for line in lines(text[first:]))]
-    tokens = _PARSER.parse(text[first:])
+    tokens = _parser().parse(text[first:])
     found = _blocks_between(tokens, starts, first, len(text))
     return found if front is None else (Block(0, first, is_line_oriented=True), *found)
 
 
-def _blocks_between(tokens: Sequence[Token], starts: Sequence[int], start: int, end: int) -> tuple[Block, ...]:
+def _blocks_between(tokens: Sequence["Token"], starts: Sequence[int], start: int, end: int) -> tuple[Block, ...]:
     """The outermost blocks of some tokens; together they cover ``text[start:end]``."""
     spans = list(_outermost_spans(tokens))
     if not spans:
@@ -150,7 +151,7 @@ def _blocks_between(tokens: Sequence[Token], starts: Sequence[int], start: int, 
     )
 
 
-def _outermost_spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
+def _outermost_spans(tokens: Sequence["Token"]) -> list[tuple[int, int]]:
     """The index spans of the tokens that are inside no other; of several on one line only the first counts."""
     spans: list[tuple[int, int]] = []
     depth = first = 0
@@ -165,11 +166,11 @@ def _outermost_spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
     return spans
 
 
-def _start_line(token: Token) -> int:
+def _start_line(token: "Token") -> int:
     return token.map[0] if token.map else 0
 
 
-def _block(tokens: Sequence[Token], starts: Sequence[int], start: int, end: int) -> Block:
+def _block(tokens: Sequence["Token"], starts: Sequence[int], start: int, end: int) -> Block:
     """One block, from its opening to its closing token."""
     first = tokens[0]
     if first.type == "heading_open":
@@ -191,16 +192,15 @@ def _flatten(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 def _title(content: str) -> str:
     """The text of a heading, without markup such as emphasis and links."""
     tokens: list[Token] = []
-    _PARSER.inline.parse(content[:MAX_TITLE_CHARS], _PARSER, {}, tokens)
+    parser = _parser()
+    parser.inline.parse(content[:MAX_TITLE_CHARS], parser, {}, tokens)
     parts = (" " if token.type in {"softbreak", "hardbreak"} else _plain_text(token) for token in tokens)
     return " ".join("".join(parts).split())
 
 
-def _plain_text(token: Token) -> str:
+def _plain_text(token: "Token") -> str:
     return "" if token.type == "html_inline" else token.content
 
-
-# ---- chunking
 
 MAX_SIZE = 1200
 """A text up to this size stays one chunk, and so does a block of a longer text."""

@@ -6,10 +6,6 @@ from enum import StrEnum
 
 from ..model.lazy_pattern import lazy_pattern
 
-# ---- word patterns
-#
-# Compiles tables of words and phrases into patterns.
-
 _PLACEHOLDERS = {
     "'": "['’]",
     "<TO>": r"(?:\w+[\s,]+){0,6}?",
@@ -31,9 +27,6 @@ def any_of(patterns: str) -> re.Pattern[str]:
     for placeholder, pattern in _PLACEHOLDERS.items():
         joined = joined.replace(placeholder, pattern)
     return lazy_pattern(rf"(?<![\w’'-])(?:{joined})(?![\w])", re.IGNORECASE)
-
-
-# ---- european languages
 
 
 class European(StrEnum):

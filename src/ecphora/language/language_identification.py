@@ -1,6 +1,11 @@
 """Tells whether a text is English or clearly in another language, from frequent words and scripts, for short texts.
 
 A text without evidence, such as a name, a number or code, is not clearly in another language: it counts as English.
+
+The most frequent words of English and of 27 other languages in Latin script are words of general use that short texts
+hold: function words, question words, numbers, and frequent verbs. A prefix before an apostrophe (``qu'``) counts as a
+word. A word that is common in English too, if only as a noun (``hat``), is also in ``ENGLISH_WORDS``, where it
+outweighs the other meaning.
 """
 
 import unicodedata
@@ -11,14 +16,6 @@ from functools import cache
 
 from ..model.lazy_pattern import lazy_pattern
 from .scripts import count_unspaced, latin_fraction, stream_safe
-
-# ---- frequent words
-#
-# The most frequent words of English and of 27 other languages in Latin script, to tell them apart.
-#
-# Words of general use that short texts hold: function words, question words, numbers, and frequent verbs. A prefix
-# before an apostrophe (``qu'``) counts as a word. A word that is common in English too, if only as a noun (``hat``),
-# is also in ``ENGLISH_WORDS``, where it outweighs the other meaning.
 
 ENGLISH_WORDS = """
 a about after again ago al all already also always am an and another any anyone anything are aren't as ask asked at
@@ -212,9 +209,6 @@ OTHER_WORDS = {
     """,
 }
 """By language, its most frequent words."""
-
-
-# ---- language identification
 
 MAX_CHARS = 2000
 """Characters of a text that are read, from its beginning."""

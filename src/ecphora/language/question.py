@@ -1,4 +1,8 @@
-"""Classifies questions: whether one asks for a time, a quantity or the current state; and extracts its topic."""
+"""Classifies questions: whether one asks for a time, a quantity or the current state; and extracts its topic.
+
+Function words of Dutch, French, German, Italian, Portuguese and Spanish, which have no topical content, are left out of
+questions only. What is stored is indexed with them, whatever its language (:mod:`.terms` leaves out English ones only).
+"""
 
 import re
 import unicodedata
@@ -11,12 +15,6 @@ from ..model.lazy_pattern import lazy_pattern
 from .language_identification import likely_foreign_languages
 from .scripts import stream_safe
 from .terms import extract_terms, hash_terms
-
-# ---- function words
-#
-# Function words of Dutch, French, German, Italian, Portuguese and Spanish: words without topical content.
-#
-# They are left out of questions only. What is stored is indexed with them, whatever its language.
 
 FUNCTION_WORDS = {
     "Dutch": """
@@ -78,9 +76,6 @@ A prefix before an apostrophe (``l'``) is written with it. Words that are also c
 
 GIVEN_NAMES = frozenset("al ben dan ella mia per wil will".split())  # noqa: SIM905  # as the lists above
 """Function words that are also given names: with a capital inside a sentence they are names."""
-
-
-# ---- question
 
 _QUESTION_END = lazy_pattern(
     r"[?？؟][\s\"'”’)\]」』]*$|[吗呢]\s*[。.]?\s*$|(?:です|ます|でしょう|ました|ません)か\s*[。.]?\s*$"
@@ -168,12 +163,6 @@ def number_term_hashes() -> NDArray[np.uint32]:
     )
     return hashes
 
-
-# ---- question terms
-#
-# Terms of a question for exact matching: those of its text without the function words of its language.
-#
-# Texts are indexed with such words (:mod:`.terms` leaves out English ones only), so only the question can do without.
 
 _LETTERS = r"[^\W\d_]+"
 _WORD = lazy_pattern(rf"(?<!\w){_LETTERS}(?:['’]{_LETTERS})*(?!\w)")

@@ -1,4 +1,4 @@
-"""Counts the characters of scripts in a text. Not language detection."""
+"""Counts the characters of scripts in a text, and estimates its tokens. No language detection, and no tokenizer."""
 
 from ..model.lazy_pattern import lazy_pattern
 
@@ -36,10 +36,6 @@ def count_unspaced(text: str) -> int:
     """The number of characters that belong to scripts written without spaces."""
     return 0 if text.isascii() else len(_UNSPACED.findall(text))
 
-
-# ---- token count
-#
-# Estimates the number of tokens of a text. An estimate for budgets, not a tokenizer.
 
 CHARS_PER_TOKEN = 4
 """Approximate characters a token in scripts with spaces, for common tokenizers."""

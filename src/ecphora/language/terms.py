@@ -229,11 +229,6 @@ def _hash(word: str) -> int:
     return zlib.crc32(word.encode("utf-8", "surrogatepass"))
 
 
-# ---- occurrence
-#
-# Whether words occur in a text, apart from case, accents and inflection: the guard against names that were made up.
-
-
 class WordSequence:
     """The words of a text, to look other words up in."""
 

@@ -309,11 +309,6 @@ FUNCTION_CHARS = (
 )
 """Chinese characters that occur before or after a name, seldom inside."""
 
-
-# ---- ordinary words
-#
-# Tells ordinary words that are capitalized from names, by word lists and endings.
-
 POSSESSIVE_SUFFIX = lazy_pattern(r"['’ʼ][sS]?\Z")
 CONTRACTION_ENDINGS = ("n't", "n’t", "'ll", "’ll", "'ve", "’ve", "'re", "’re", "'m", "’m", "'d", "’d")
 

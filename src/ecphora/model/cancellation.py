@@ -1,6 +1,7 @@
 """Cancels a call that runs in another thread: it stops where it checks, and never in the middle of a commit.
 
-A context variable holds the cancellation of the running call, so that methods need no parameter for it.
+A context variable holds the cancellation of the running call, so that methods need no parameter for it. A second thread
+that helps with the call (:func:`run_both`) sees it too.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,6 +11,8 @@ from contextvars import ContextVar, copy_context
 from threading import Lock
 from typing import TypeVar
 
+A = TypeVar("A")
+B = TypeVar("B")
 R = TypeVar("R")
 
 
@@ -88,14 +91,6 @@ def current_cancellation() -> Cancellation:
 def check_cancellation() -> None:
     """Raise ``CallCancelled`` if the call that runs here was cancelled."""
     _CURRENT.get().check()
-
-
-# ---- parallel
-#
-# Runs two functions at once.
-
-A = TypeVar("A")
-B = TypeVar("B")
 
 
 def run_both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:

@@ -361,10 +361,6 @@ def _meets(metadata: Metadata, key: str, is_met: Callable[[MetadataValue], bool]
     return is_met(value) or (isinstance(value, _LISTS) and any(map(is_met, value)))
 
 
-# ---- condition mappings
-#
-# The Mongo-like mappings that stand for conditions on metadata, as users of other stores write them: both ways.
-
 COMPARISONS: Mapping[str, Callable[[str, Any], Condition]] = {
     **{comparison.operator: comparison for comparison in (Eq, Ne, Gt, Gte, Lt, Lte, Contains)},
     In.operator: In,

@@ -1,4 +1,4 @@
-"""How days, counts and texts are shown: in words, on one line, shortened."""
+"""How days, counts and texts are shown: in words, on one line, shortened, without invisible characters."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -74,15 +74,6 @@ def describe_validity(
     return "; ".join(parts)
 
 
-# ---- invisible chars
-#
-# Removes invisible characters from texts: controls, direction overrides, invisible letters, hidden tags.
-#
-# Removed are the control characters (C0 and C1, without line end and tab) and the characters that Unicode calls
-# default ignorable (``Default_Ignorable_Code_Point``, https://www.unicode.org/reports/tr44/), which include the tags
-# U+E0000-E007F. Kept are those that spell something: the joiners, selectors and tags of an emoji (Unicode Technical
-# Standard 51), one selector after an ideograph or a Mongolian letter, and joiners in the scripts that need them.
-
 REPLACEMENT = "\ufffd"
 """Replaces a character that would control a terminal."""
 
@@ -121,7 +112,13 @@ _INVISIBLE = lazy_pattern(f"(?P<spelled>{_MEANINGFUL})|(?P<control>[{_CONTROLS}]
 
 
 def strip_invisible(text: str, *, replacement: str = "") -> str:
-    """The text without invisible characters. ``replacement`` replaces each control; every line end becomes ``\\n``."""
+    """The text without invisible characters. ``replacement`` replaces each control; every line end becomes ``\\n``.
+
+    Removed are the control characters (C0 and C1, without line end and tab) and the characters that Unicode calls
+    default ignorable (``Default_Ignorable_Code_Point``, https://www.unicode.org/reports/tr44/), which include the tags
+    U+E0000-E007F. Kept are those that spell something: the joiners, selectors and tags of an emoji (Unicode Technical
+    Standard 51), one selector after an ideograph or a Mongolian letter, and joiners in the scripts that need them.
+    """
     return _substitute(_LINE_END.sub("\n", text), lambda found: replacement if found["control"] else "")
 
 

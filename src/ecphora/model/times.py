@@ -14,18 +14,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from ..errors import InvalidInput, InvalidTime, UnknownName
 from .reprs import show
 
-# ---- clock
-#
-# The system's clock; everything else gets its time from a ``Clock`` that is handed in.
-
-
-def utc_now() -> datetime:
-    """The present time in UTC."""
-    return datetime.now(UTC)  # noqa: TID251  # the one place that reads the clock
-
-
-# ---- timeparse
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 """The first and the last moment of the calendar; a time must lie between them in UTC too."""
@@ -35,6 +23,11 @@ _CLOCK = re.compile(
     r"\d\d(?P<minute>:?\d\d(?P<second>:?\d\d(?:[.,](?P<fraction>\d+))?)?)?(?:z|[+-][\d:.,]+)?\Z", re.IGNORECASE
 )
 """The clock at the end of an ISO 8601 time."""
+
+
+def utc_now() -> datetime:
+    """The present time in UTC."""
+    return datetime.now(UTC)  # noqa: TID251  # the one place that reads the clock
 
 
 def from_epoch_seconds(seconds: float, zone: tzinfo = UTC) -> datetime:
@@ -150,10 +143,6 @@ def _in_calendar(time: datetime) -> datetime:
         raise InvalidTime(f"{time.isoformat()} is not a date of the years 1 to 9999 in UTC; give one of these years")
     return time
 
-
-# ---- zones
-#
-# Time zones: the one that a caller names, and that of this machine.
 
 ZONE_LINK = Path("/etc/localtime")
 """The file of the machine's zone; usually a link into the tz database, whose path ends with the zone's name."""

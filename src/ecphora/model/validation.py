@@ -23,17 +23,10 @@ from .text_format import strip_invisible
 from .times import in_zone, parse_time
 from .types import Episode, Filter, Include, Media, MediaKind, MediaQuery, Metadata, NodeId, Reading, RecallOptions
 
-# ---- default limits
-#
-# How many results a call returns by default: in Python, on the command line, by HTTP and in tools.
-
 RECALL_LIMIT = 10
 """Memories of a recall."""
 LIST_LIMIT = 20
 """Items of a list, such as a page of ``find``."""
-
-
-# ---- validate
 
 T = TypeVar("T")
 
@@ -366,11 +359,6 @@ def check_path(field: str, value: object) -> Path:
         raise InvalidInput(f"{field} is {show(value)}, and there is no such home; write ./~ for a file") from error
 
 
-def check_optional_path(field: str, value: object) -> Path | None:
-    """Check a path, or None."""
-    return None if value is None else check_path(field, value)
-
-
 # ---- functions and components
 
 
@@ -415,9 +403,7 @@ def check_component(field: str, value: T, kind: str, *methods: str) -> T:
     return value
 
 
-# ---- media checks
-#
-# Checks of the media of an episode, and of a query by media.
+# ---- media
 
 MAX_MEDIA = 100
 """The most media of one memory."""

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     import httpx2
 
 
-# ---- http answer
-#
-# The bytes of an answer over HTTP, of which no more are read than fit into memory with ease.
-
 MAX_ANSWER_BYTES = 256 << 20
 """The bytes of an answer, or of a line of a longer one, that are read into memory."""
 
@@ -49,14 +45,6 @@ def check_size(size: int, sender: str, error_type: type[EcphoraError]) -> None:
     if size > MAX_ANSWER_BYTES:
         raise error_type(f"{sender} answers with more than {MAX_ANSWER_BYTES >> 20} MiB, which are not read")
 
-
-# ---- http route
-#
-# How requests to a host are sent: directly, or through the proxy that the environment names.
-#
-# The variables are those of curl: ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``, in small letters or
-# capitals; on Windows and macOS the settings of the system count where there are no variables. Hosts on the loopback
-# are never asked through a proxy, which could not reach them.
 
 T = TypeVar("T")
 
@@ -107,7 +95,12 @@ class HTTPRoute:
 
 
 def find_route(url: str) -> HTTPRoute:
-    """The way to the host of a URL, as the environment is now."""
+    """The way to the host of a URL, as the environment is now: directly, or through the proxy that it names.
+
+    The variables are those of curl: ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``, in small letters
+    or capitals; on Windows and macOS the settings of the system count where there are no variables. Hosts on the
+    loopback are never asked through a proxy, which could not reach them.
+    """
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -150,8 +143,6 @@ def _certificates() -> Any:
 
     return httpx2.create_ssl_context()
 
-
-# ---- model http
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 """The address of OpenAI's own server."""

@@ -154,11 +154,6 @@ def as_llm_client(llm: LLM | LLMClient | None) -> LLMClient | None:
     return llm if isinstance(llm, LLMClient | None) else LLMClient(llm)
 
 
-# ---- llm runs
-#
-# Runs of a language model: prompts within a budget, to a model that may fail.
-
-
 MAX_FAILURES = 3
 """After so many prompts in a row without a result, no further one is sent in a run."""
 RETRY_TOKENS = estimate_tokens(RETRY_PROMPT) + 60

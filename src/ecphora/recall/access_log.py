@@ -20,6 +20,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..errors import StoreBusy
+from ..model.graph.access_columns import sort_by_last_access
 from ..model.graph.graph import Graph
 from ..model.graph.updates import apply_batch
 from ..model.ports import Activation
@@ -27,7 +28,6 @@ from ..model.types import Access, AccessKind, Hit, NodeId, WriteBatch
 from ..remember import documents
 from ..remember.scope_writer import ScopeWriter, nonblocking_handle
 from ..remember.store_as_query import stimulus_accesses
-from ..retrieval import importance
 
 QUEUE_CAPACITY = 20_000
 """The number of accesses that may wait; further ones are dropped."""
@@ -57,7 +57,7 @@ def recall_accesses(graph: Graph, activation: Activation, hits: Sequence[Hit], n
     The hits keep their order by last access: the one that was accessed longest ago is logged first.
     """
     hit_by_row = {graph.row(hit.id): hit for hit in hits}
-    rows = importance.sort_by_last_access(graph, np.array(list(hit_by_row), np.intp))
+    rows = sort_by_last_access(graph, np.array(list(hit_by_row), np.intp))
     sorted_hits = [hit_by_row[row] for row in rows.tolist()]
     recalled = (Access(hit.id, now, AccessKind.RECALLED, hit.score) for hit in sorted_hits)
     return (*stimulus_accesses(graph, activation, now), *recalled)

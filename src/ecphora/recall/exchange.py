@@ -16,7 +16,7 @@ from ..model.types import Edge, Episode, Kind, Link, Node, NodeId, Vector, Write
 from ..model.validation import check_question
 from ..remember import documents
 from ..retrieval import insight_index
-from ..strategies.eisa.necessity import RECALL_SOURCE
+from ..retrieval.exchange_index import RECALL_SOURCE
 from .recollection import Recollection
 
 

@@ -77,9 +77,6 @@ class WhyNot(JsonObject):
         }[self.miss_reason]
 
 
-# ---- why not
-
-
 def why_not(ranked_hits: RankedHits, node_id: NodeId, chunk_ids: Iterable[NodeId]) -> WhyNot:
     """Explain why a memory is not among the hits; of its chunks, the one ranked best counts."""
     graph, scores = ranked_hits.graph, ranked_hits.activation.scores

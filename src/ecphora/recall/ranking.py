@@ -16,7 +16,6 @@ from ..model.types import Mask, Node, Query, Rows, Vector
 from ..retrieval.bm25 import Postings, TermCoverage, term_coverage, window_rows
 from ..retrieval.dense import term_zscores
 from ..retrieval.speakers import named_speakers, speaker_index
-from ..strategies.fused.boosts import GOAL
 
 MAX_QUOTED_WORDS = 2
 """The most words that are quoted from a memory."""
@@ -230,7 +229,7 @@ class Comparison:
     @cached_property
     def is_raised_by_goal(self) -> bool:
         """Whether a memory that is ranked after it would come before it without the goal."""
-        goal = self.ranking.contributions.get(GOAL)
+        goal = self.ranking.contributions.get("goal")
         if goal is None:
             return False
         rest = np.sum(list(self.ranking.contributions.values()), axis=0) - goal

@@ -1,8 +1,11 @@
 """The reason of a hit in words: what sets it apart from the memories ranked after it.
 
 The contributions to its score are compared with their mean over the next memories. The reason has the one or two
-clauses whose contributions lead most. A general clause, which names nothing of the
-memory, must lead each memory ranked near it clearly, those before it too: else they would have the same reason.
+clauses whose contributions lead most. A general clause, which names nothing of the memory, must lead each memory ranked
+near it clearly, those before it too: else they would have the same reason.
+
+Every clause comes from the graph and the memory's own text: a word that the question and the memory share, the speaker,
+a date, a memory that led to it. A clause names only memories that are eligible for the question.
 """
 
 from calendar import monthrange
@@ -16,6 +19,7 @@ from ..errors import EcphoraError
 from ..language import question
 from ..language.chat_roles import role_of
 from ..language.classes import find_instances
+from ..language.dates.asked_time import asked_end
 from ..language.identifiers.quantities import quantities
 from ..language.identifiers.terms import index_hashes
 from ..language.names.adjacent_names import without_titles
@@ -29,15 +33,24 @@ from ..model.types import Kind, MediaKind, Node, NodeId
 from ..retrieval import temporal, validity
 from ..retrieval.bm25 import WINDOW_SIZE
 from ..retrieval.dense import MEDIA
-from ..strategies.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, asked_end, time_order
-from ..strategies.fused.reading import ANSWER_FEATURES
-from ..strategies.fused.statement_features import ROLE_AGREEMENT, SUBJECT_AGREEMENT, query_role_agreement
+from ..retrieval.speakers import query_role_agreement
+from ..retrieval.temporal import time_order
 from .ranking import NEIGHBOR_COUNT, Comparison, Ranking
 from .short_ids import abbreviate
 
-# ---- clause
-#
-# One clause of a reason, and what builds it.
+MAX_CLAUSES = 2
+"""The most clauses of a reason."""
+MIN_LEAD_RATIO = 0.25
+"""The smallest lead of the second clause, as a fraction of the first clause's lead; and that of a general clause over
+the memories near it, as a fraction of its lead over the mean of the next ones."""
+GENERAL_WEIGHT = 0.5
+"""How much the lead of a general clause counts, beside that of one that names a word, a date or another memory."""
+MIN_SIMILARITY_Z = 1.5
+"""The smallest z-score of the similarity at which a memory is near to a word in meaning."""
+MAX_GOAL_CHARS = 60
+"""The most characters of a goal that a clause repeats."""
+READINGS = ("reading", "reading, not English", "second reading")
+"""The contributions of a reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,68 +71,132 @@ ClauseBuilder = Callable[[Comparison], Clause | None]
 """Returns the clause for a memory, None if it does not apply."""
 
 
-# ---- answer clauses
-#
-# The clauses of what is read for a reason: that a memory answers, of whom, and as the answer that is meant.
+class LazyReasons:
+    """The reasons of some hits, built when the first of them is read; pickling builds them."""
+
+    def __init__(self, texts: Sequence[str] = (), *, build: Callable[[], Sequence[str]] | None = None) -> None:
+        self._texts, self._build = texts, build
+
+    def get(self, index: int) -> str:
+        """The reason of one hit by its index, from 0."""
+        if (build := self._build) is not None:
+            self._texts, self._build = build(), None  # releases the ranking
+        return self._texts[index]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._build is not None:
+            self.get(0)
+        return type(self), (self._texts,)
 
 
-def reading_clause(comparison: Comparison) -> Clause | None:
-    lead = sum(comparison.contribution_leads.get(name, 0.0) for name in ANSWER_FEATURES)
-    return Clause("is likelier to answer, says the reader", is_general=True) if lead > 0 else None
+def build_reasons(ranking: Ranking, nodes: Sequence[Node], read_nodes: NodeReader) -> list[str]:
+    """The reason of each of some ranked nodes; ``read_nodes`` fetches other nodes that are quoted.
+
+    A reason is empty if the memory is the only one, or if nothing sets it apart.
+    """
+    graph = ranking.graph
+    index_by_id = {graph.id(row): index for index, row in enumerate(ranking.order.tolist())}
+    clauses_by_node = [_node_clauses(ranking, index_by_id[node.id], node) for node in nodes]
+    clauses = [clause for node_clauses in clauses_by_node for clause in node_clauses]
+    known = {node.id: node for node in nodes}
+    quoted_rows = {clause.quoted_row for clause in clauses if clause.quoted_row >= 0}
+    missing = sorted(row for row in quoted_rows if graph.id(row) not in known)
+    known |= {node.id: node for node in _fetch_nodes(read_nodes, missing)}
+    ids = abbreviate({graph.id(clause.other_row) for clause in clauses if clause.other_row >= 0}, graph)
+    return [
+        "; ".join(_clause_text(ranking, index_by_id[node.id], clause, known, ids) for clause in node_clauses)
+        for node, node_clauses in zip(nodes, clauses_by_node, strict=True)
+    ]
 
 
-def role_clause(comparison: Comparison) -> Clause | None:
-    node = comparison.node
-    agreement = query_role_agreement(comparison.ranking.query, node.text, node.speaker)
-    return Clause("says who did it and to whom as the question does", is_general=True) if agreement > 0 else None
+def _fetch_nodes(read_nodes: NodeReader, rows: Sequence[int]) -> Sequence[Node]:
+    """The nodes of some rows; none if the memory was closed meanwhile: then they are named but not quoted."""
+    try:
+        return read_nodes(np.array(rows, np.intp)) if rows else ()
+    except EcphoraError:
+        return ()
 
 
-def subject_clause(comparison: Comparison) -> Clause | None:
-    node = comparison.node
-    agreement = subject_agreement(comparison.ranking.query.text, node.text, node.speaker)
-    return Clause("is about the person asked about", is_general=True) if agreement > 0 else None
-
-
-def answer_time_clause(comparison: Comparison) -> Clause | None:
-    """That it gains from being newer than another answer; or from being older, if a former state is meant."""
-    newer, older = (
-        comparison.ranking.contributions[name][comparison.index] if name in comparison.ranking.contributions else 0.0
-        for name in (NEWER_ANSWER, OLDER_ANSWER)
-    )
-    if newer > 0:
-        return Clause("is newer than another answer", is_general=True)
+def _node_clauses(ranking: Ranking, index: int, node: Node) -> list[Clause]:
+    """The clauses that set a memory apart from the next ones, or the last one from those before; else its own clauses,
+    else general ones in which a memory before it leads it."""
+    after = range(index + 1, min(index + 1 + NEIGHBOR_COUNT, len(ranking.order)))
+    others = after or range(max(0, index - NEIGHBOR_COUNT), index)
+    if not others:
+        return []
+    comparison = Comparison(ranking, index, node, others)
     return (
-        Clause("is older than another answer, and a former state is asked for", is_general=True) if older > 0 else None
+        _select_clauses(comparison)
+        or _select_clauses(Comparison(ranking, index, node, ()))
+        or _select_clauses(comparison, is_lead_clear=False)
     )
 
 
-def series_clause(comparison: Comparison) -> Clause | None:
-    """That it is the latest, or the first, of several answers, if the question asks for that one."""
-    ranking, end = comparison.ranking, asked_end(comparison.ranking.query.text)
-    others = np.flatnonzero(ranking.contributions[SERIES_END] < 0)
-    if not end or not len(others):
-        return None
-    order = end * time_order(ranking.graph, ranking.order[np.append(others, comparison.index)])
-    if order[-1] <= order[:-1].max():
-        return None
-    return Clause(f"is the {'latest' if end > 0 else 'first'} of several answers")
+def _select_clauses(comparison: Comparison, *, is_lead_clear: bool = True) -> list[Clause]:
+    """The clauses of a memory whose contributions lead most, best first.
+
+    If ``is_lead_clear``, a general clause must lead each memory ranked near it clearly.
+    """
+    clauses: dict[ClauseBuilder, Clause | None] = {}
+    leads: dict[ClauseBuilder, float] = {}
+    features: dict[ClauseBuilder, list[str]] = {}
+    for feature, value in comparison.contribution_leads.items():
+        for build in CLAUSE_BUILDERS.get(feature, ()):
+            if build not in clauses:
+                clauses[build] = comparison.once(build)
+            if clauses[build] is not None:
+                leads[build] = leads.get(build, 0.0) + value
+                features.setdefault(build, []).append(feature)
+                break
+    if is_lead_clear:
+        for build, clause in clauses.items():
+            if clause is not None and clause.is_general:
+                leads[build] = _general_lead(comparison, features[build], leads[build])
+    return _leading_clauses(comparison, clauses, leads)
 
 
-# ---- reason clauses
-#
-# The clauses of a reason: facts about a hit that explain its rank.
-#
-# Every clause comes from the graph and the memory's own text: a word that the question and the memory share, the
-# speaker, a date, a memory that led to it. A clause names only memories that are eligible for the question.
-
-MIN_SIMILARITY_Z = 1.5
-"""The smallest z-score of the similarity at which a memory is near to a word in meaning."""
-
-MAX_GOAL_CHARS = 60
-"""The most characters of a goal that a clause repeats."""
+def _general_lead(comparison: Comparison, features: Sequence[str], lead: float) -> float:
+    """What the lead of a general clause over the mean of the next memories counts; 0 if it does not lead clearly."""
+    clear_lead = comparison.lead_over_neighbors(features)
+    return GENERAL_WEIGHT * clear_lead if clear_lead >= MIN_LEAD_RATIO * lead else 0.0
 
 
-# ---- clause builders; None if the clause does not apply
+def _leading_clauses(
+    comparison: Comparison, clauses: Mapping[ClauseBuilder, Clause | None], leads: Mapping[ClauseBuilder, float]
+) -> list[Clause]:
+    """The clauses with the largest leads, best first; and those of words if there is room."""
+    found: dict[str | int, Clause] = {}
+    if comparison.is_raised_by_goal and (clause := comparison.once(goal_clause)) is not None:
+        found[clause.text] = clause
+    min_lead = 0.0
+    for build in sorted(leads, key=lambda builder: -leads[builder]):
+        if leads[build] > min_lead and (clause := clauses[build]) is not None:
+            found.setdefault(clause.text if clause.other_row < 0 else clause.other_row, clause)
+            min_lead = min_lead or MIN_LEAD_RATIO * leads[build]
+    for build in (relation_clause, text_clause):
+        if len(found) < MAX_CLAUSES and (clause := comparison.once(build)):
+            found.setdefault(clause.text if clause.other_row < 0 else clause.other_row, clause)
+    return list(found.values())[:MAX_CLAUSES]
+
+
+def _clause_text(
+    ranking: Ranking, index: int, clause: Clause, nodes: Mapping[NodeId, Node], ids: Mapping[NodeId, str]
+) -> str:
+    """A clause as a text."""
+    text = clause.text if clause.other_row < 0 else f"{clause.text} {ids[ranking.graph.id(clause.other_row)]}"
+    node = nodes.get(ranking.graph.id(clause.quoted_row)) if clause.quoted_row >= 0 else None
+    if node is None:
+        return text
+    if node.kind == Kind.ENTITY:
+        return (
+            f"{text}, which names “{collapse_whitespace(node.text)}”"
+            if clause.other_row >= 0
+            else f"{text} “{collapse_whitespace(node.text)}”"
+        )
+    quoted = ranking.quote(
+        node.text, ranking.quotable_idf * ~ranking.matches_term[0, index]
+    )  # words that the hit does not contain itself
+    return f"{text}, which says {quoted}" if quoted else text
 
 
 def text_clause(comparison: Comparison) -> Clause | None:
@@ -365,6 +442,64 @@ def _strongest_path(comparison: Comparison, build_clause: ClauseBuilder) -> tupl
     return found
 
 
+def reading_clause(comparison: Comparison) -> Clause | None:
+    lead = sum(comparison.contribution_leads.get(name, 0.0) for name in READINGS)
+    return Clause("is likelier to answer, says the reader", is_general=True) if lead > 0 else None
+
+
+def role_clause(comparison: Comparison) -> Clause | None:
+    node = comparison.node
+    agreement = query_role_agreement(comparison.ranking.query, node.text, node.speaker)
+    return Clause("says who did it and to whom as the question does", is_general=True) if agreement > 0 else None
+
+
+def subject_clause(comparison: Comparison) -> Clause | None:
+    node = comparison.node
+    agreement = subject_agreement(comparison.ranking.query.text, node.text, node.speaker)
+    return Clause("is about the person asked about", is_general=True) if agreement > 0 else None
+
+
+def answer_time_clause(comparison: Comparison) -> Clause | None:
+    """That it gains from being newer than another answer; or from being older, if a former state is meant."""
+    newer, older = (
+        comparison.ranking.contributions[name][comparison.index] if name in comparison.ranking.contributions else 0.0
+        for name in ("newer answer", "older answer")
+    )
+    if newer > 0:
+        return Clause("is newer than another answer", is_general=True)
+    return (
+        Clause("is older than another answer, and a former state is asked for", is_general=True) if older > 0 else None
+    )
+
+
+def series_clause(comparison: Comparison) -> Clause | None:
+    """That it is the latest, or the first, of several answers, if the question asks for that one."""
+    ranking, end = comparison.ranking, asked_end(comparison.ranking.query.text)
+    others = np.flatnonzero(ranking.contributions["other end of series"] < 0)
+    if not end or not len(others):
+        return None
+    order = end * time_order(ranking.graph, ranking.order[np.append(others, comparison.index)])
+    if order[-1] <= order[:-1].max():
+        return None
+    return Clause(f"is the {'latest' if end > 0 else 'first'} of several answers")
+
+
+def format_interval(start: float, end: float) -> str:
+    """An interval as a day, month or year; as its first and last day if it is none of these.
+
+    Its bounds are those of ``local_seconds``.
+    """
+    first, last = from_epoch_seconds(start), from_epoch_seconds(max(start, end - 1))
+    if first.date() == last.date():
+        return long_day(first)
+    if (first.day, first.month, last.month) == (1, 1, 12) and first.year == last.year:
+        return f"{first.year:04}"
+    is_month_end = last.day == monthrange(last.year, last.month)[1]
+    if first.day == 1 and (first.year, first.month) == (last.year, last.month) and is_month_end:
+        return f"{first:%B} {first.year:04}"
+    return f"{long_day(first)} to {long_day(last)}"
+
+
 _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] = (
     ((_media_clause,), (MEDIA,)),
     ((identifier_clause,), ("asked identifier", "identifier match", "other identifier")),
@@ -433,170 +568,12 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ),
     ((_supersession_clause,), ("current fact", "successor")),
     ((_feedback_clause,), ("similar question feedback",)),
-    ((reading_clause,), ANSWER_FEATURES),
-    ((role_clause,), (ROLE_AGREEMENT,)),
-    ((subject_clause,), (SUBJECT_AGREEMENT,)),
-    ((answer_time_clause,), (NEWER_ANSWER, OLDER_ANSWER)),
-    ((series_clause,), (SERIES_END,)),
+    ((reading_clause,), READINGS),
+    ((role_clause,), ("role agreement",)),
+    ((subject_clause,), ("subject agreement",)),
+    ((answer_time_clause,), ("newer answer", "older answer")),
+    ((series_clause,), ("other end of series",)),
     ((_co_use_clause,), ("co-use",)),
 )
 CLAUSE_BUILDERS = {feature: builders for builders, features in _FEATURE_GROUPS for feature in features}
 """The clause builders of each feature, tried in order when it leads; features such as the length have none."""
-
-
-# ---- texts
-
-
-def format_interval(start: float, end: float) -> str:
-    """An interval as a day, month or year; as its first and last day if it is none of these.
-
-    Its bounds are those of ``local_seconds``.
-    """
-    first, last = from_epoch_seconds(start), from_epoch_seconds(max(start, end - 1))
-    if first.date() == last.date():
-        return long_day(first)
-    if (first.day, first.month, last.month) == (1, 1, 12) and first.year == last.year:
-        return f"{first.year:04}"
-    is_month_end = last.day == monthrange(last.year, last.month)[1]
-    if first.day == 1 and (first.year, first.month) == (last.year, last.month) and is_month_end:
-        return f"{first:%B} {first.year:04}"
-    return f"{long_day(first)} to {long_day(last)}"
-
-
-# ---- reasons
-
-MAX_CLAUSES = 2
-"""The most clauses of a reason."""
-MIN_LEAD_RATIO = 0.25
-"""The smallest lead of the second clause, as a fraction of the first clause's lead; and that of a general clause over
-the memories near it, as a fraction of its lead over the mean of the next ones."""
-GENERAL_WEIGHT = 0.5
-"""How much the lead of a general clause counts, beside that of one that names a word, a date or another memory."""
-
-
-class LazyReasons:
-    """The reasons of some hits, built when the first of them is read; pickling builds them."""
-
-    def __init__(self, texts: Sequence[str] = (), *, build: Callable[[], Sequence[str]] | None = None) -> None:
-        self._texts, self._build = texts, build
-
-    def get(self, index: int) -> str:
-        """The reason of one hit by its index, from 0."""
-        if (build := self._build) is not None:
-            self._texts, self._build = build(), None  # releases the ranking
-        return self._texts[index]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self._build is not None:
-            self.get(0)
-        return type(self), (self._texts,)
-
-
-def build_reasons(ranking: Ranking, nodes: Sequence[Node], read_nodes: NodeReader) -> list[str]:
-    """The reason of each of some ranked nodes; ``read_nodes`` fetches other nodes that are quoted.
-
-    A reason is empty if the memory is the only one, or if nothing sets it apart.
-    """
-    graph = ranking.graph
-    index_by_id = {graph.id(row): index for index, row in enumerate(ranking.order.tolist())}
-    clauses_by_node = [_node_clauses(ranking, index_by_id[node.id], node) for node in nodes]
-    clauses = [clause for node_clauses in clauses_by_node for clause in node_clauses]
-    known = {node.id: node for node in nodes}
-    quoted_rows = {clause.quoted_row for clause in clauses if clause.quoted_row >= 0}
-    missing = sorted(row for row in quoted_rows if graph.id(row) not in known)
-    known |= {node.id: node for node in _fetch_nodes(read_nodes, missing)}
-    ids = abbreviate({graph.id(clause.other_row) for clause in clauses if clause.other_row >= 0}, graph)
-    return [
-        "; ".join(_clause_text(ranking, index_by_id[node.id], clause, known, ids) for clause in node_clauses)
-        for node, node_clauses in zip(nodes, clauses_by_node, strict=True)
-    ]
-
-
-def _fetch_nodes(read_nodes: NodeReader, rows: Sequence[int]) -> Sequence[Node]:
-    """The nodes of some rows; none if the memory was closed meanwhile: then they are named but not quoted."""
-    try:
-        return read_nodes(np.array(rows, np.intp)) if rows else ()
-    except EcphoraError:
-        return ()
-
-
-def _node_clauses(ranking: Ranking, index: int, node: Node) -> list[Clause]:
-    """The clauses that set a memory apart from the next ones, or the last one from those before; else its own clauses,
-    else general ones in which a memory before it leads it."""
-    after = range(index + 1, min(index + 1 + NEIGHBOR_COUNT, len(ranking.order)))
-    others = after or range(max(0, index - NEIGHBOR_COUNT), index)
-    if not others:
-        return []
-    comparison = Comparison(ranking, index, node, others)
-    return (
-        _select_clauses(comparison)
-        or _select_clauses(Comparison(ranking, index, node, ()))
-        or _select_clauses(comparison, is_lead_clear=False)
-    )
-
-
-def _select_clauses(comparison: Comparison, *, is_lead_clear: bool = True) -> list[Clause]:
-    """The clauses of a memory whose contributions lead most, best first.
-
-    If ``is_lead_clear``, a general clause must lead each memory ranked near it clearly.
-    """
-    clauses: dict[ClauseBuilder, Clause | None] = {}
-    leads: dict[ClauseBuilder, float] = {}
-    features: dict[ClauseBuilder, list[str]] = {}
-    for feature, value in comparison.contribution_leads.items():
-        for build in CLAUSE_BUILDERS.get(feature, ()):
-            if build not in clauses:
-                clauses[build] = comparison.once(build)
-            if clauses[build] is not None:
-                leads[build] = leads.get(build, 0.0) + value
-                features.setdefault(build, []).append(feature)
-                break
-    if is_lead_clear:
-        for build, clause in clauses.items():
-            if clause is not None and clause.is_general:
-                leads[build] = _general_lead(comparison, features[build], leads[build])
-    return _leading_clauses(comparison, clauses, leads)
-
-
-def _general_lead(comparison: Comparison, features: Sequence[str], lead: float) -> float:
-    """What the lead of a general clause over the mean of the next memories counts; 0 if it does not lead clearly."""
-    clear_lead = comparison.lead_over_neighbors(features)
-    return GENERAL_WEIGHT * clear_lead if clear_lead >= MIN_LEAD_RATIO * lead else 0.0
-
-
-def _leading_clauses(
-    comparison: Comparison, clauses: Mapping[ClauseBuilder, Clause | None], leads: Mapping[ClauseBuilder, float]
-) -> list[Clause]:
-    """The clauses with the largest leads, best first; and those of words if there is room."""
-    found: dict[str | int, Clause] = {}
-    if comparison.is_raised_by_goal and (clause := comparison.once(goal_clause)) is not None:
-        found[clause.text] = clause
-    min_lead = 0.0
-    for build in sorted(leads, key=lambda builder: -leads[builder]):
-        if leads[build] > min_lead and (clause := clauses[build]) is not None:
-            found.setdefault(clause.text if clause.other_row < 0 else clause.other_row, clause)
-            min_lead = min_lead or MIN_LEAD_RATIO * leads[build]
-    for build in (relation_clause, text_clause):
-        if len(found) < MAX_CLAUSES and (clause := comparison.once(build)):
-            found.setdefault(clause.text if clause.other_row < 0 else clause.other_row, clause)
-    return list(found.values())[:MAX_CLAUSES]
-
-
-def _clause_text(
-    ranking: Ranking, index: int, clause: Clause, nodes: Mapping[NodeId, Node], ids: Mapping[NodeId, str]
-) -> str:
-    """A clause as a text."""
-    text = clause.text if clause.other_row < 0 else f"{clause.text} {ids[ranking.graph.id(clause.other_row)]}"
-    node = nodes.get(ranking.graph.id(clause.quoted_row)) if clause.quoted_row >= 0 else None
-    if node is None:
-        return text
-    if node.kind == Kind.ENTITY:
-        return (
-            f"{text}, which names “{collapse_whitespace(node.text)}”"
-            if clause.other_row >= 0
-            else f"{text} “{collapse_whitespace(node.text)}”"
-        )
-    quoted = ranking.quote(
-        node.text, ranking.quotable_idf * ~ranking.matches_term[0, index]
-    )  # words that the hit does not contain itself
-    return f"{text}, which says {quoted}" if quoted else text

@@ -1,4 +1,10 @@
-"""BM25: lexical scores of each row alone, and of each row together with the row before it."""
+"""BM25: lexical scores of each row alone, and of each row together with the row before it; and counts of words.
+
+Term coverage says which query terms some rows contain, themselves or among the turns around them.
+
+The words of a memory or a question are counted in scripts with spaces and without: both have the terms of a text, not
+the text. In a script without spaces, such as Chinese, each character and each pair of characters is a term.
+"""
 
 from dataclasses import dataclass
 from functools import cache
@@ -11,24 +17,6 @@ from ..language.terms import hash_terms
 from ..model.graph.graph import CachedDerivation, Graph
 from ..model.graph.grouping import find_keys
 from ..model.types import Mask, Query, Rows, Scores
-
-# ---- rarity
-#
-# Rarity: an entity that many memories mention says little about each of them.
-#
-# It is the specificity of Karen Spärck Jones, "A statistical interpretation of term specificity and its application in
-# retrieval", 1972, smoothed, and divided by that of an entity with a single mention. HippoRAG's node specificity 1 / m
-# falls too steeply for dialogue, where the entities that matter are mentioned often. Terms have BM25's own idf instead
-# (:func:`.bm25.idf`).
-
-
-def rarity(mention_counts: NDArray[np.float64] | NDArray[np.int64], memory_count: int) -> NDArray[np.float64]:
-    """ln(1 + n / m) / ln(1 + n) of entities with m mentions in n memories, in 0..1: 1 for one mention."""
-    n = max(1, memory_count)
-    return np.log1p(n / np.maximum(1, mention_counts)) / np.log1p(n)
-
-
-# ---- bm25
 
 Numbers = NDArray[np.floating] | NDArray[np.integer]
 
@@ -136,10 +124,6 @@ def _saturate(term_counts: Numbers, relative_length: Numbers, k1: float, b: floa
     return term_counts * (k1 + 1) / (term_counts + k1 * (1 - b + b * relative_length))
 
 
-# ---- term coverage
-#
-# Term coverage: which query terms some rows contain, themselves or among the turns around them.
-
 WINDOW_SIZE = 3
 """How many turns before and after a row belong to its window."""
 
@@ -196,12 +180,6 @@ def window_rows(graph: Graph, rows: Rows) -> Rows:
             window.append(step)
     return np.stack(window)
 
-
-# ---- word counts
-#
-# The words of a memory or a question, in scripts with spaces and without: both have the terms of a text, not the text.
-#
-# In a script without spaces, such as Chinese, each character and each pair of characters is a term.
 
 CHARACTERS_PER_WORD = 5
 """How many characters and pairs of a script without spaces count as one word; inferred from translated texts."""

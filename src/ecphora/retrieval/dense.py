@@ -1,4 +1,11 @@
-"""Dense retrieval: cosines with the query's vector, of each row alone and with its previous turn, and their scale."""
+"""Dense retrieval: cosines with the query's vector, of each row alone and with its previous turn, and their scale.
+
+Terms of the query are matched by vector too, as a memory may say "my dog" for "pets"; reasons name such terms.
+
+Memories gain whose picture or sound is near to the one of the query. Cosines of different models cannot be compared
+with each other, nor with scores of text. So a cosine counts by how far it is above the other cosines in its own space,
+and what it adds is measured by the best score of the text.
+"""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -105,10 +112,6 @@ def _context_lengths(
     return _ContextLengths(has_previous, lengths, previous)
 
 
-# ---- term similarity
-#
-# Term similarity: query terms matched by vector, as a memory may say "my dog" for "pets". Reasons name such terms.
-
 SAMPLE_SIZE = 512
 """The size of the evenly spread sample of vectors that mean and deviation are taken from."""
 MAX_ZSCORE = 6.0
@@ -143,13 +146,6 @@ def _sample_vectors(graph: Graph, _: object) -> Vectors:
     positions = positions[positions >= 0]
     return graph.vectors.rows(positions[:: max(1, len(positions) // SAMPLE_SIZE)])
 
-
-# ---- media search
-#
-# Search by media: what memories gain whose picture or sound is near to the one of the query.
-#
-# Cosines of different models cannot be compared with each other, nor with scores of text. So a cosine counts by how
-# far it is above the other cosines in its own space, and what it adds is measured by the best score of the text.
 
 MEDIA = "media"
 """The contribution of media."""

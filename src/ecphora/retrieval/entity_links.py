@@ -1,5 +1,15 @@
-"""Entity links: from a memory through an entity it mentions to the memories about that entity, or that mention it."""
+"""Entities: the memories that they link, how rare they are, which of them are the same, and their vectors.
 
+A link leads from a memory through an entity that it mentions to the memories about that entity, or that mention it.
+Alias groups are entities that are the same.
+
+An entity's vector is the mean of those of the memories that mention it: EcphoryRAG's E, SYNAPSE's concepts. A published
+engram is embedded as "name: description", its description written by a language model. The mean costs nothing to write,
+follows every new mention, and keeps nothing of a memory that was forgotten. :func:`entity_vectors` keeps the vectors of
+all entities of a graph; :func:`unit_vectors` makes those of a few, from some of the memories.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +19,6 @@ from ..model.graph.graph import CachedDerivation, Graph
 from ..model.graph.grouping import best_of_group, find_keys, group_starts, join_by_key
 from ..model.ports import ActivationPath
 from ..model.types import MENTION_LINKS, Kind, Link, Mask, Rows, Scores, Vectors
-from .bm25 import rarity
-from .speakers import _representatives
 
 MAX_SEEDS = 8
 """How many of the best memories are followed to the entities they mention."""
@@ -167,16 +175,96 @@ def _best_paths(rows: Rows, values: Scores, parent: Rows, via_entity: Rows) -> R
     return ReachedRows(rows[best], values[best], parent[best], via_entity[best])
 
 
-# ---- entity vectors
-#
-# Entity vectors: each entity as the mean of the memories that mention it. EcphoryRAG's E, SYNAPSE's concepts.
-#
-# A published engram is embedded as "name: description", its description written by a language model. Ours is the mean
-# of the vectors of the memories that mention the entity. So it costs nothing to write, follows every new mention, and
-# keeps nothing of a memory that was forgotten.
-#
-# :func:`entity_vectors` keeps the vectors of all entities of a graph; :func:`unit_vectors` makes those of a few, from
-# some of the memories.
+def rarity(mention_counts: NDArray[np.float64] | NDArray[np.int64], memory_count: int) -> NDArray[np.float64]:
+    """ln(1 + n / m) / ln(1 + n) of entities with m mentions in n memories, in 0..1: 1 for one mention.
+
+    An entity that many memories mention says little about each of them. It is the specificity of Karen Spärck Jones, "A
+    statistical interpretation of term specificity and its application in retrieval", 1972, smoothed, and divided by
+    that of an entity with a single mention. HippoRAG's node specificity 1 / m falls too steeply for dialogue, where the
+    entities that matter are mentioned often. Terms have BM25's own idf instead (:func:`.bm25.idf`).
+    """
+    n = max(1, memory_count)
+    return np.log1p(n / np.maximum(1, mention_counts)) / np.log1p(n)
+
+
+@dataclass(frozen=True, slots=True)
+class AliasGroups:
+    """Groups of entities that are the same, from the alias edges of a graph.
+
+    ``confidences`` has the weight of each pair's latest edge; weight 0 retracts the pair. ``support_counts`` has the
+    number of edges of positive weight of each pair. ``representative`` maps each entity of a group to the least row of
+    the group, and ``groups`` maps that row to all rows of the group, ascending.
+    """
+
+    confidences: Mapping[tuple[int, int], float]
+    support_counts: Mapping[tuple[int, int], int]
+    representative: Mapping[int, int]
+    groups: Mapping[int, tuple[int, ...]]
+
+
+def alias_groups(graph: Graph) -> AliasGroups:
+    """The alias groups of a graph: the transitive closure of its alias edges."""
+    return graph.derive("alias groups", _update_alias_groups)
+
+
+def expand_aliases(graph: Graph, rows: Rows) -> Rows:
+    """Entity rows with all their aliases, distinct and ascending; without alias groups, ``rows`` unchanged."""
+    known = alias_groups(graph)
+    if not known.representative:
+        return rows
+    expanded = {alias for row in rows.tolist() for alias in known.groups.get(known.representative.get(row, -1), (row,))}
+    return np.array(sorted(expanded), np.intp)
+
+
+def _update_alias_groups(graph: Graph, before: CachedDerivation[AliasGroups] | None) -> AliasGroups:
+    known = AliasGroups({}, {}, {}, {}) if before is None else before.value
+    start = before.edge_count if before is not None else 0
+    edges = graph.edges
+    new = graph.edges_of_link(Link.ALIAS, first=start)
+    if not len(new):
+        return known
+    confidences, support_counts = dict(known.confidences), dict(known.support_counts)
+    for src, dst, weight in zip(*(edges[name][new].tolist() for name in ("src", "dst", "weights")), strict=True):
+        pair = (min(src, dst), max(src, dst))
+        confidences[pair] = weight
+        support_counts[pair] = support_counts.get(pair, 0) + (weight > 0)
+    groups = union_find(pair for pair, weight in confidences.items() if weight > 0)
+    return AliasGroups(
+        confidences,
+        support_counts,
+        {row: representative for representative, group in groups.items() for row in group},
+        groups,
+    )
+
+
+def union_find(pairs: Iterable[tuple[int, int]]) -> dict[int, tuple[int, ...]]:
+    """The connected groups of some pairs, by their least member; members are ascending."""
+    parent: dict[int, int] = {}
+
+    def least(row: int) -> int:
+        while (up := parent.setdefault(row, row)) != row:
+            row = up
+        return row
+
+    for a, b in pairs:
+        low, high = sorted((least(a), least(b)))
+        parent[high] = low
+    groups: dict[int, list[int]] = {}
+    for row in sorted(parent):
+        groups.setdefault(least(row), []).append(row)
+    return {low: tuple(group) for low, group in groups.items() if len(group) > 1}
+
+
+def _representatives(graph: Graph, query_entities: Rows) -> Rows:
+    """For each query entity, the first query entity of the same alias group."""
+    known = alias_groups(graph)
+    if not known.representative:
+        return query_entities
+    least: dict[int, int] = {}
+    return np.array(
+        [least.setdefault(known.representative.get(row, row), row) for row in query_entities.tolist()], np.intp
+    )
+
 
 BLOCK = 8192
 """How many vectors are summed at a time."""

@@ -8,6 +8,9 @@ from ..model.graph.graph import Graph
 from ..model.types import Filter, Kind, Link, Mask, Query
 from . import filters
 
+RECALL_SOURCE = "recall"
+"""The source of a stored recall question. It was answered from episodes, so it is an episode."""
+
 
 def eligible_exchanges(graph: Graph, query: Query, eligible: Mask) -> Mask:
     """The exchanges that may be shown if only the memories under ``eligible`` may be.

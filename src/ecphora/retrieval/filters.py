@@ -1,4 +1,13 @@
-"""The rows that a query may return, by node kind, filters and time."""
+"""The rows that a query may return, by node kind, filters and time.
+
+Names of speakers in a filter compare without case, accents and width, because people and models write them as they
+please. Sessions and sources are written by programs, as ids and paths in which every character counts: they compare
+exactly.
+
+A condition on metadata is decided once for each distinct value of a key, not once for each row. A column has the values
+of one key. It is made when a filter first asks for the key, and extended as the graph grows. :func:`match_by_reading`
+is the same without columns: a loop over the metadata of some rows.
+"""
 
 import difflib
 import operator
@@ -36,12 +45,79 @@ from ..model.reprs import show
 from ..model.types import Filter, Mask, Query, Rows
 from . import validity
 
-# ---- filter names
-#
-# The names in a filter: which stored names they stand for, and what to tell about those that no memory has.
-#
-# Names of speakers compare without case, accents and width, because people and models write them as they please.
-# Sessions and sources are written by programs, as ids and paths in which every character counts: they compare exactly.
+MAX_READ_ROWS = 256
+"""The number of rows up to which metadata is read row by row, so that no column is made for a few."""
+
+
+def eligible(graph: Graph, query: Query) -> Mask:
+    """The episodes that pass the query's filter and happened and were recorded by its ``as_of`` and ``known_at``."""
+    return matching(graph, query, graph.episodes)
+
+
+def matching(graph: Graph, query: Query, among: Mask) -> Mask:
+    """The same of other rows, such as exchanges: those of ``among`` that pass the query's filter and times."""
+    nodes, where = graph.nodes, query.where
+    mask = among.copy()
+    _apply_names_and_bounds(mask, graph, where)
+    if query.as_of is not None:
+        has_happened = nodes["happened"] <= epoch_seconds(query.as_of)
+        mask &= (
+            has_happened | validity.claimed_valid_at(graph, epoch_seconds(query.as_of))
+            if query.retroactive
+            else has_happened
+        )
+    if query.known_at is not None:
+        mask &= nodes["recorded"] <= epoch_seconds(query.known_at)
+    _apply_condition(mask, graph, where)
+    return mask
+
+
+def notices(graph: Graph, query: Query, among: Mask | None = None) -> tuple[str, ...]:
+    """What to tell about a query's filter: the names that no memory has by the times of the query."""
+    where = query.where
+    if not any(getattr(where, field) for field in FIELDS):
+        return ()
+    visible = matching(graph, replace(query, where=Filter()), graph.episodes if among is None else among)
+    return unknown_name_notices(graph, where, visible)
+
+
+def _apply_names_and_bounds(mask: Mask, graph: Graph, where: Filter) -> None:
+    """Clear the rows whose speaker, session, source, times or trust a filter leaves out."""
+    nodes = graph.nodes
+    for name_column in FIELDS:
+        wanted, unwanted = getattr(where, name_column), getattr(where, f"not_{name_column}")
+        if wanted is not None:  # of an empty list, no name is one
+            mask &= _has_name(graph, name_column, wanted)
+        if unwanted:
+            mask &= ~_has_name(graph, name_column, unwanted)
+    for column, start, end in (
+        ("happened", where.after, where.before),
+        ("recorded", where.recorded_after, where.recorded_before),
+    ):
+        if isinstance(start, datetime):  # a filter has parsed its bounds
+            mask &= nodes[column] >= epoch_seconds(start)
+        if isinstance(end, datetime):
+            mask &= nodes[column] < epoch_seconds(end)
+    if where.min_trust > 0:
+        mask &= nodes["trust"] >= np.float32(where.min_trust)
+
+
+def _has_name(graph: Graph, field: str, names: str | Iterable[str]) -> Mask:
+    """Whether each row has one of some names as its speaker, session or source."""
+    is_wanted = np.zeros(len(getattr(graph, field).names) + 1, np.bool_)  # the last entry stands for no name, -1
+    is_wanted[find_codes(graph, field, names)] = True
+    has_name: Mask = is_wanted[graph.nodes[field]]
+    return has_name
+
+
+def _apply_condition(mask: Mask, graph: Graph, where: Filter) -> None:
+    """Clear the rows whose metadata does not meet the condition of a filter."""
+    condition = where.condition
+    if condition is None:
+        return
+    rows = np.flatnonzero(mask)
+    mask &= match_by_reading(graph, condition, rows) if len(rows) <= MAX_READ_ROWS else match(graph, condition)
+
 
 FIELDS: Mapping[str, str] = {"speakers": "speaker", "sessions": "session", "sources": "source"}
 """The fields of a filter that take names, which are columns and vocabularies of a graph too, and the noun for one."""
@@ -118,13 +194,6 @@ def _update_folded_speakers(graph: Graph, before: CachedDerivation[_FoldedSpeake
         codes[form] = (*codes.get(form, ()), code)
     return len(names), codes
 
-
-# ---- metadata columns
-#
-# Which rows meet a condition on metadata: decided once for each distinct value of a key, not once for each row.
-#
-# A column has the values of one key. It is made when a filter first asks for the key, and extended as the graph grows.
-# :func:`match_by_reading` is the same without columns: a loop over the metadata of some rows.
 
 MAX_EXACT_INT = 2**53
 """Whole numbers up to this one are exact as a float."""
@@ -220,9 +289,6 @@ def match_by_reading(graph: Graph, condition: Condition, rows: Rows) -> Mask:
     return mask
 
 
-# ---- columns
-
-
 def _column(graph: Graph, key: str) -> MetadataColumn:
     """The column of a key; only columns of keys that some memory has are kept, else filters could fill the RAM."""
     if key not in graph.derive("metadata keys", _metadata_keys):
@@ -262,9 +328,6 @@ def _hashable(value: object) -> Hashable:
     return (type(value), repr(value))
 
 
-# ---- conditions on one key
-
-
 def _match_values(column: MetadataColumn, condition: KeyCondition) -> Mask:
     """Which of a column's distinct values meet a condition on its key, by their codes."""
     if isinstance(condition, Ne):
@@ -298,79 +361,3 @@ def _match_order(column: MetadataColumn, condition: Ordering, is_met: Mask) -> N
         is_met[column.number_codes] = holds(column.numbers, bound)
     else:
         is_met[column.number_codes] = [holds(number, bound) for number in column.numbers.tolist()]
-
-
-# ---- filters
-
-MAX_READ_ROWS = 256
-"""The number of rows up to which metadata is read row by row, so that no column is made for a few."""
-
-
-def eligible(graph: Graph, query: Query) -> Mask:
-    """The episodes that pass the query's filter and happened and were recorded by its ``as_of`` and ``known_at``."""
-    return matching(graph, query, graph.episodes)
-
-
-def matching(graph: Graph, query: Query, among: Mask) -> Mask:
-    """The same of other rows, such as exchanges: those of ``among`` that pass the query's filter and times."""
-    nodes, where = graph.nodes, query.where
-    mask = among.copy()
-    _apply_names_and_bounds(mask, graph, where)
-    if query.as_of is not None:
-        has_happened = nodes["happened"] <= epoch_seconds(query.as_of)
-        mask &= (
-            has_happened | validity.claimed_valid_at(graph, epoch_seconds(query.as_of))
-            if query.retroactive
-            else has_happened
-        )
-    if query.known_at is not None:
-        mask &= nodes["recorded"] <= epoch_seconds(query.known_at)
-    _apply_condition(mask, graph, where)
-    return mask
-
-
-def notices(graph: Graph, query: Query, among: Mask | None = None) -> tuple[str, ...]:
-    """What to tell about a query's filter: the names that no memory has by the times of the query."""
-    where = query.where
-    if not any(getattr(where, field) for field in FIELDS):
-        return ()
-    visible = matching(graph, replace(query, where=Filter()), graph.episodes if among is None else among)
-    return unknown_name_notices(graph, where, visible)
-
-
-def _apply_names_and_bounds(mask: Mask, graph: Graph, where: Filter) -> None:
-    """Clear the rows whose speaker, session, source, times or trust a filter leaves out."""
-    nodes = graph.nodes
-    for name_column in FIELDS:
-        wanted, unwanted = getattr(where, name_column), getattr(where, f"not_{name_column}")
-        if wanted is not None:  # of an empty list, no name is one
-            mask &= _has_name(graph, name_column, wanted)
-        if unwanted:
-            mask &= ~_has_name(graph, name_column, unwanted)
-    for column, start, end in (
-        ("happened", where.after, where.before),
-        ("recorded", where.recorded_after, where.recorded_before),
-    ):
-        if isinstance(start, datetime):  # a filter has parsed its bounds
-            mask &= nodes[column] >= epoch_seconds(start)
-        if isinstance(end, datetime):
-            mask &= nodes[column] < epoch_seconds(end)
-    if where.min_trust > 0:
-        mask &= nodes["trust"] >= np.float32(where.min_trust)
-
-
-def _has_name(graph: Graph, field: str, names: str | Iterable[str]) -> Mask:
-    """Whether each row has one of some names as its speaker, session or source."""
-    is_wanted = np.zeros(len(getattr(graph, field).names) + 1, np.bool_)  # the last entry stands for no name, -1
-    is_wanted[find_codes(graph, field, names)] = True
-    has_name: Mask = is_wanted[graph.nodes[field]]
-    return has_name
-
-
-def _apply_condition(mask: Mask, graph: Graph, where: Filter) -> None:
-    """Clear the rows whose metadata does not meet the condition of a filter."""
-    condition = where.condition
-    if condition is None:
-        return
-    rows = np.flatnonzero(mask)
-    mask &= match_by_reading(graph, condition, rows) if len(rows) <= MAX_READ_ROWS else match(graph, condition)

@@ -1,4 +1,4 @@
-"""Normalization of scores and their fusion."""
+"""Scores of rows: their normalization and fusion, the k highest, and linear models over named features."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,10 +8,6 @@ import numpy as np
 
 from ..model.reprs import ShortRepr
 from ..model.types import Mask, Rows, Scores
-
-# ---- top k
-#
-# The k highest scores.
 
 
 def top_rows(scores: Scores, mask: Mask, k: int) -> Rows:
@@ -32,11 +28,6 @@ def top_k(scores: Scores, k: int) -> Rows:
     return np.concatenate([above[np.argsort(-scores[above], kind="stable")], equal])
 
 
-# ---- linear
-#
-# A linear model over named features.
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class LinearModel(ShortRepr):
     """Weights by feature, 0 for features not named, and a bias: the log-odds of a row whose features are all 0."""
@@ -49,8 +40,6 @@ def parse_linear_model(found: Mapping[str, Any]) -> LinearModel:
     """The model of a JSON object with a ``bias`` and ``features``; raises ``KeyError`` if one is missing."""
     return LinearModel(float(found["bias"]), {str(name): float(weight) for name, weight in found["features"].items()})
 
-
-# ---- fusion
 
 ALL_ROWS = slice(None)
 """All rows."""

@@ -1,13 +1,19 @@
-"""Importance that grows with use and decays with time: Cognitive Weave, equations 5 and 7."""
+"""Importance that grows with use and decays with time: Cognitive Weave, equations 5 and 7.
 
-from dataclasses import dataclass
+Decay ranks memories lower that have not been used for long, and pruning lists those that may be archived: Cognitive
+Weave's three conditions (docs/explanation/papers.md 5.7) are importance below a threshold, no access for long,
+structurally unimportant. Nothing here deletes anything: a decayed or archived memory is still recalled if nothing else is.
+"""
+
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.graph.access_columns import archived_mask, pinned_mask
 from ..model.graph.graph import DAY, CachedDerivation, Graph
 from ..model.graph.grouping import group_starts
-from ..model.types import AccessKind, Kind, Link, Mask, Rows, Scores
+from ..model.types import AccessKind, Link, Mark, Mask, Rows, Scores
 
 _USE_KINDS = (AccessKind.RECALLED, AccessKind.USED)
 
@@ -109,44 +115,67 @@ def _replay_uses(
     return _ImportanceState(intrinsic, per_insight, updated_at, use_counts)
 
 
-# ---- chronology
-#
-# EISA's chronology: memories by their last access, and the weights of that order. They need no storage of their own.
-#
-# A permutation of the episodes that is changed at every retrieval, as published, would be rewritten again and again.
-# One counter serves as well: the sequence number of the access log. The weight of a memory is the rank of its last
-# access, and a recall logs its memories in their previous order, so that they move up and keep it.
+@dataclass(frozen=True, slots=True)
+class DecayPolicy:
+    """When a memory is decayed: its importance is below ``max_importance``, with no access for ``idle_days`` days."""
+
+    importance_decay: ImportanceDecay = field(default_factory=ImportanceDecay)
+    max_importance: float = 0.15  # inferred: papers.md 5.7
+    idle_days: float = 90.0  # inferred: likewise
 
 
-def chronology_weight(graph: Graph, mask: Mask) -> Scores:
-    """EISA's chronology weight of n rows: the rank of their last access over n, w / n in (0, 1]; 0 for other rows."""
-    scores = graph.zeros()
-    order = sort_by_last_access(graph, np.flatnonzero(mask))
-    scores[order] = np.arange(1, len(order) + 1) / max(1, len(order))
-    return scores
+def decay(graph: Graph, policy: DecayPolicy, now: float) -> Scores:
+    """The lost part of each row's importance, in 0..1: 0 at the initial importance or above, 1 at the base.
 
-
-def last_access(graph: Graph) -> NDArray[np.int64]:
-    """The ``seq`` of the last access by which each row was encoded, recalled or used; 0 for rows without one.
-
-    An exchange is encoded by the ``seq`` of its own; the access log does not have that.
+    Pinned rows have 0; ``now`` in seconds since 1970.
     """
-    return graph.derive("last access", _extend_last_access, depends_on_log=True)
+    initial, base = policy.importance_decay.initial, policy.importance_decay.base
+    lost = (
+        (initial - importance(graph, policy.importance_decay, now)) / (initial - base)
+        if initial > base
+        else graph.zeros()
+    )
+    return np.clip(np.where(pinned_mask(graph), 0, lost), 0, 1).astype(np.float32)
 
 
-def sort_by_last_access(graph: Graph, rows: Rows) -> Rows:
-    """Rows by their last access, the oldest first: the order in which a recall logs them, so that they keep it."""
-    return rows[np.argsort(last_access(graph)[rows], kind="stable")]
+def decayed_rows(graph: Graph, policy: DecayPolicy, now: float) -> Rows:
+    """The memories that may be archived, the least important first; ``now`` in seconds since 1970.
+
+    They have low importance and no recent access, no insight is derived from them, and they supersede no other memory,
+    by themselves or by their claims. Pinned and archived memories are not among them; unarchiving a memory restarts its
+    idle time.
+    """
+    values = importance(graph, policy.importance_decay, now)
+    is_idle = graph.derive("last access times", _last_access_times, depends_on_log=True) < now - policy.idle_days * DAY
+    is_decayed = (
+        graph.episodes
+        & (values < policy.max_importance)
+        & is_idle
+        & ~_depended_on_mask(graph)
+        & ~pinned_mask(graph)
+        & ~archived_mask(graph)
+    )
+    rows = np.flatnonzero(is_decayed)
+    return rows[np.argsort(values[rows], kind="stable")]
 
 
-def _extend_last_access(graph: Graph, cached: CachedDerivation[NDArray[np.int64]] | None) -> NDArray[np.int64]:
-    last = np.zeros(len(graph), np.int64)
-    start = 0
-    if cached is not None:
-        last[: cached.node_count], start = cached.value, cached.access_count
-    new_exchanges = graph.rows_of_kind(Kind.EXCHANGE, 0 if cached is None else cached.node_count)
-    last[new_exchanges] = graph.nodes["seq"][new_exchanges]
+def _depended_on_mask(graph: Graph) -> Mask:
+    """The rows that an insight is derived from, or that supersede another row by themselves or by a claim."""
+    edges, depended_on = graph.edges, np.zeros(len(graph), np.bool_)
+    depended_on[edges["dst"][graph.edges_of_link(Link.DERIVED_FROM, Link.SUPPORTS)]] = True
+    supersedes = np.zeros(len(graph), np.bool_)
+    supersedes[edges["src"][graph.edges_of_link(Link.SUPERSEDES)]] = True
+    is_claim = graph.has_link(Link.CLAIMED_IN) & supersedes[edges["src"]]
+    depended_on[edges["dst"][is_claim]] = True
+    return depended_on | supersedes
+
+
+def _last_access_times(graph: Graph, before: CachedDerivation[NDArray[np.float64]] | None) -> NDArray[np.float64]:
+    """When each row was last accessed or unarchived."""
+    last, start = np.full(len(graph), -np.inf), 0
+    if before is not None:
+        last[: before.node_count], start = before.value, before.access_count
     accesses = graph.accesses
-    counted = graph.accesses_of_kind(AccessKind.ENCODED, AccessKind.RECALLED, AccessKind.USED, first=start)
-    last[accesses["rows"][counted]] = accesses["seq"][counted]  # in order of seq: the last one wins
+    entries = graph.accesses_of_kind(*AccessKind, Mark.UNARCHIVED, first=start)
+    np.maximum.at(last, accesses["rows"][entries], accesses["at"][entries])
     return last

@@ -224,10 +224,6 @@ def _time_ranges(text: str, reference_time: datetime, zone: tzinfo) -> tuple[Int
     return tuple(Interval(in_zone(time.start, zone), in_zone(time.end, zone)) for time in time_mentions(text, local))
 
 
-# ---- query embedder
-#
-# Embeds questions and goals. The vectors of goals are kept, since several questions serve one goal.
-
 MAX_GOALS = 64
 """The most goals whose vectors are kept."""
 

@@ -1,4 +1,8 @@
-"""Times asked about against times of memories: asked ranges, time mentions, expired facts and their successors."""
+"""Times asked about against times of memories: asked ranges, time mentions, expired facts, the order in time.
+
+For a question whose only content is a time, such as "What did I tell you on 12 July?", the memories of that time rank
+in tiers: whatever was told or happened then answers it, and shares no word with it.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -96,13 +100,6 @@ def successor_boost(graph: Graph, scores: Scores, old: Mask) -> tuple[Scores, Ac
         boost = raised - scores
     return boost, ActivationPath(parent, graph.no_rows())
 
-
-# ---- asked times
-#
-# The memories of the times that a question asks about, and the tiers in which they rank.
-#
-# A tier is for a question whose only content is a time, such as "What did I tell you on 12 July?": whatever was told
-# or happened then answers it, and shares no word with it.
 
 _SENTENCE_END = lazy_pattern(r"(?<!\d)[.!?]\s+\w|[。！？]\s*\w|\n\s*\w")
 DAY = 86_400.0
@@ -208,3 +205,34 @@ def _day_of_year(seconds: NDArray[np.float64]) -> Rows:
 
 def _length(time: Interval) -> float:
     return epoch_seconds(time.end) - epoch_seconds(time.start)
+
+
+def time_order(graph: Graph, rows: Rows) -> Rows:
+    """The place of each row in time, shape ``(n,)``; rows of which none is newer have the same place.
+
+    Turns and plain texts of the same time are in the order in which they were remembered, as in a conversation
+    without times. Other texts of the same time are not, nor are the chunks of one text.
+    """
+    nodes = graph.nodes
+    is_in_order = (nodes["speakers"][rows] >= 0) | (nodes["sessions"][rows] >= 0) | ~_has_heading(graph, rows)
+    texts = np.where(is_in_order, rows - nodes["positions"][rows], -1)  # the first chunk of a text stands for all
+    _, places = np.unique(np.stack([nodes["happened"][rows], texts], axis=1), axis=0, return_inverse=True)
+    return places.reshape(-1)
+
+
+def _has_heading(graph: Graph, rows: Rows) -> Mask:
+    """Which of some rows have a time that the caller gave, or a title."""
+    nodes = graph.nodes
+    has_time: Mask = nodes["happened"][rows] != nodes["recorded"][rows]
+    return has_time | titled_mask(graph)[rows]
+
+
+def titled_mask(graph: Graph) -> Mask:
+    """The rows that are about an entity: their title."""
+    return graph.derive("titled memories", _find_titled)
+
+
+def _find_titled(graph: Graph, _: object) -> Mask:
+    found = graph.zeros() > 0
+    found[graph.edges["src"][graph.edges_of_link(Link.ABOUT)]] = True
+    return found

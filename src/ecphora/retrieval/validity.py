@@ -2,7 +2,8 @@
 
 A claim is a node extracted from one memory. An edge says which claim supersedes another, and nothing else is stored:
 the earlier claim ends when the later one begins. So when a memory is forgotten or a batch undone, its supersessions
-disappear with it, and the earlier claim is valid again.
+disappear with it, and the earlier claim is valid again. Nobody of less trust supersedes a statement, and nobody else if
+the speaker said it of themselves.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,10 +32,6 @@ from ..model.types import (
 )
 from .temporal import local_time
 
-# ---- trust
-#
-# Who may supersede a statement: nobody of less trust, and nobody else if the speaker said it of themselves.
-
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
@@ -62,10 +59,6 @@ def has_less_trust(trust: float, other: float) -> bool:
     """Whether ``trust`` is lower than ``other`` in the float32 precision of the graph."""
     return bool(np.float32(trust) < np.float32(other))
 
-
-# ---- claim topic
-#
-# The topic of a claim: stems that tell whether a question asks about it or about the rest of its memory.
 
 TOPIC_KEY, OFF_TOPIC_KEY = "about", "beside"
 """The metadata keys of a claim's topic stems and of its memory's other stems; the values are separated by spaces."""
@@ -105,8 +98,6 @@ class ClaimTopic:
         off_topic = [topic.off_topic_terms for topic in (self, other) if topic.off_topic_terms is not None]
         return ClaimTopic(terms, frozenset[str]().union(*off_topic) - terms if off_topic else None)
 
-
-# ---- validity
 
 TermHashes = frozenset[int]
 """The hashes of some terms."""

@@ -1,14 +1,17 @@
-"""Reads what was committed to a scope after a revision, as a write batch."""
+"""Reads what was committed to a scope: batches, nodes, token codes, the snapshot of its graph."""
 
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import apsw
+import numpy as np
 
+from ..model.ports import StoredSnapshot, StoredVectors
 from ..model.types import (
     FULL_LOG,
     Access,
@@ -16,6 +19,7 @@ from ..model.types import (
     Link,
     LogRetention,
     MediaVector,
+    Node,
     NodeId,
     Tombstone,
     ValidityEnd,
@@ -24,8 +28,12 @@ from ..model.types import (
 )
 from . import row_mapping
 from .batch_writer import FULL_NODE_COLUMNS
-from .row_mapping import Row, ScopeRow, SqlValue
+from .row_mapping import Row, SqlValue
+from .scopes import ScopeRow
 
+IDS_PER_QUERY = 500
+"""Ids in one query."""
+_NODE_COLUMNS = ", ".join(row_mapping.NODE_COLUMNS)
 _LINK_BY_VALUE: Mapping[SqlValue, Link] = {link.value: link for link in Link}
 _ACCESS_COLUMNS = ", ".join(row_mapping.ACCESS_COLUMNS)
 
@@ -181,3 +189,76 @@ class _IdLookup:
             query = "SELECT id FROM node WHERE scope = ? AND seq = ?"
             self._id_by_seq[number] = str(self._db.execute(query, (self._scope, number)).get)
         return self._id_by_seq[number]
+
+
+def read_nodes(db: apsw.Connection, scope: int, ids: Sequence[NodeId]) -> list[Node]:
+    """The nodes with these ids, in their order, each with its validity; missing ones are left out."""
+    found: dict[NodeId, Node] = {}
+    for part in split_ids(list(dict.fromkeys(ids))):
+        placeholders = ", ".join("?" * len(part))
+        query = f"SELECT {_NODE_COLUMNS} FROM node WHERE scope = ? AND id IN ({placeholders})"  # noqa: S608
+        found.update((node.id, node) for node in map(row_mapping.row_to_node, db.execute(query, (scope, *part))))
+        ends = db.execute(
+            f"""SELECT n.id, s.valid_to FROM validity_end s JOIN node n ON n.scope = s.scope AND n.seq = s.node
+                WHERE s.scope = ? AND n.id IN ({placeholders}) ORDER BY s.revision""",  # noqa: S608
+            (scope, *part),
+        )
+        for id_, valid_to in ends:
+            end = row_mapping.parse_time(valid_to, f"an end of node {id_!r}")
+            found[str(id_)] = replace(found[str(id_)], valid_to=end)
+    return [found[id_] for id_ in ids if id_ in found]
+
+
+def split_ids(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
+    """Some ids in parts that fit into one query each."""
+    for start in range(0, len(ids), IDS_PER_QUERY):
+        yield ids[start : start + IDS_PER_QUERY]
+
+
+def read_document_chunks(db: apsw.Connection, scope: int) -> dict[NodeId, list[NodeId]]:
+    """The ids of the chunks of every chunked text of a scope, in their order, by the text's id."""
+    query = "SELECT document, id FROM node WHERE scope = ? AND document IS NOT NULL ORDER BY document, position, seq"
+    found: dict[NodeId, list[NodeId]] = {}
+    for document, chunk in db.execute(query, (scope,)):
+        found.setdefault(str(document), []).append(str(chunk))
+    return found
+
+
+def read_token_codes(db: apsw.Connection, scope: int, model: str, ids: Sequence[NodeId]) -> dict[NodeId, bytes]:
+    """The token codes of nodes that a model has made."""
+    found: dict[NodeId, bytes] = {}
+    for part in split_ids(ids):
+        query = f"""SELECT n.id, t.value FROM node n JOIN token_codes t ON t.scope = n.scope AND t.node = n.seq
+                    WHERE n.scope = ? AND t.model = ? AND n.id IN ({", ".join("?" * len(part))})"""  # noqa: S608
+        rows = db.execute(query, (scope, model, *part))
+        found.update((str(id_), codes) for id_, codes in rows if isinstance(codes, bytes))
+    return found
+
+
+def read_snapshot(db: apsw.Connection, scope: ScopeRow) -> StoredSnapshot | None:
+    """The snapshot of a scope with all vectors; None if readers must load the whole scope."""
+    found: Any = db.execute(
+        "SELECT revision, value FROM graph_snapshot WHERE scope = ? AND revision >= ?",
+        (scope.key, scope.reload_revision),
+    ).fetchone()
+    if found is None:
+        return None
+    revision, value = found
+    vectors = "SELECT node, value FROM vector WHERE scope = ? AND model = ? ORDER BY node"
+    english = "SELECT node, value FROM english_vector WHERE scope = ? ORDER BY node"
+    return StoredSnapshot(
+        revision,
+        value,
+        _read_stored_vectors(db, vectors, (scope.key, scope.embedder), scope.dim),
+        _read_stored_vectors(db, english, (scope.key,), scope.english_dim),
+        read_media_vectors(db, scope, through=revision),
+    )
+
+
+def _read_stored_vectors(
+    db: apsw.Connection, query: str, values: tuple[SqlValue, ...], dim: int | None
+) -> StoredVectors:
+    found: Any = db.execute(query, values).fetchall()
+    seqs = np.array([seq for seq, _ in found], np.int64)
+    column, sound = row_mapping.blobs_to_vectors([value for _, value in found], dim or 0)
+    return StoredVectors(seqs, column) if sound.all() else StoredVectors(seqs[sound], column.select(sound))

@@ -25,13 +25,9 @@ from ..model.types import (
     WriteBatch,
 )
 from . import row_mapping
-from .row_mapping import ScopeRow
+from .scopes import ScopeRow, find_scope
 from .undo_batches import NodeDeletion, undo_batch
 from .vector_writer import VectorWriter, write_token_codes
-
-# ---- media writer
-#
-# Writes the vectors of media, inside a transaction that the store holds.
 
 
 def write_media_vectors(
@@ -54,8 +50,6 @@ def write_media_vectors(
         written.append(replace(one, vector=row_mapping.half_blobs_to_vectors([blob], dims[one.model])[0][0]))
     return tuple(written)
 
-
-# ---- batch writer
 
 FULL_NODE_COLUMNS = ", ".join((*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS))
 KEEP_LAST = 32
@@ -352,3 +346,10 @@ def derived_part(batch: WriteBatch) -> WriteBatch:
         needs_full_log=batch.needs_full_log,
         read_revision=batch.read_revision,
     )
+
+
+def write_snapshot(db: apsw.Connection, scope_name: str, revision: int, value: bytes) -> None:
+    """Write the snapshot of a scope if that has just this revision."""
+    scope = find_scope(db, scope_name)
+    if scope is not None and scope.revision == revision:
+        db.execute("INSERT OR REPLACE INTO graph_snapshot VALUES (?, ?, ?)", (scope.key, revision, value))

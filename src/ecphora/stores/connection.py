@@ -1,4 +1,7 @@
-"""Opens a connection to the file, for reading and writing or for reading alone, with its pragmas set."""
+"""Opens a connection to the file, for reading and writing or for reading alone, with its pragmas set.
+
+It also translates SQLite's errors, and tells whether the files of an open database are still in place.
+"""
 
 import ctypes
 import os
@@ -14,10 +17,6 @@ import apsw
 from ..errors import EcphoraError, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly
 from .schema import check_format, check_migrated, check_schema, migrate
 from .write_ahead_log import begin_log
-
-# ---- sqlite errors
-#
-# Translation of SQLite's errors into those of the package.
 
 
 @contextmanager
@@ -44,10 +43,6 @@ def translate_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreReadOnly(f"{path} cannot be opened or created ({error}); check path and rights") from error
 
-
-# ---- open files
-#
-# The files of an open database, and whether they are still in place.
 
 NON_OWNER_BITS = 0o077
 """The permission bits of others than the owner."""
@@ -105,8 +100,6 @@ def file_identity(path: str | Path) -> FileIdentity | None:
         return None
     return found.st_dev, found.st_ino
 
-
-# ---- connection
 
 MAX_OPEN_RETRIES = 10
 """How often a file is opened again because it was replaced while it was opened."""

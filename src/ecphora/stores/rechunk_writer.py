@@ -16,7 +16,7 @@ from ..errors import StaleWrite
 from ..model.types import ACCESS_KIND_CODES, MENTION_LINKS, AccessKind, Link, Mark, Node, NodeId, WriteBatch
 from . import row_mapping
 from .batch_writer import FULL_NODE_COLUMNS
-from .row_mapping import ScopeRow
+from .scopes import ScopeRow
 from .vector_writer import VectorWriter
 
 _CHUNK_COLUMNS = ("id", "text", "document", "position", "start", "heading", *row_mapping.ANALYSIS_COLUMNS)

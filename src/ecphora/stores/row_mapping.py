@@ -1,13 +1,11 @@
 """Conversion between table rows and model types. No SQL."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-import apsw
 import numpy as np
 
 from ..errors import WrongVector
@@ -23,7 +21,6 @@ from ..model.types import (
     MediaKind,
     Node,
     NodeId,
-    ScopeInfo,
     TextAnalysis,
     Vector,
     Vectors,
@@ -277,98 +274,3 @@ def parse_time(value: SqlValue, subject: str = "") -> datetime:
 def cached_time_parser() -> Callable[[SqlValue], datetime]:
     """Return :func:`parse_time` with a cache, for texts that repeat."""
     return lru_cache(maxsize=1024)(parse_time)
-
-
-# ---- scope row
-#
-# The row of a scope in the database: find, create and list it.
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeRow:
-    """A scope's row.
-
-    Of the accesses up to ``retention_seq`` each node keeps the last of each kind; the others are deleted already for
-    the nodes up to ``sweep_cursor``. The log has ``log_size`` accesses, ``log_growth`` of them since it last expired.
-    """
-
-    key: int
-    revision: int = 0
-    seq: int = 0
-    embedder: str | None = None
-    dim: int | None = None
-    reload_revision: int = 0
-    needs_full_log: int = 0
-    retention_seq: int = 0
-    sweep_cursor: int = 0
-    log_size: int = 0
-    log_growth: int = 0
-    english_embedder: str | None = None
-    english_dim: int | None = None
-
-
-_SCOPE_COLUMNS = ", ".join(column.name for column in fields(ScopeRow))
-
-
-def find_scope(db: apsw.Connection, name: str) -> ScopeRow | None:
-    """Return the scope of that name, None if nothing was written to it."""
-    row = db.execute(f"SELECT {_SCOPE_COLUMNS} FROM scope WHERE name = ?", (name,)).fetchone()  # noqa: S608
-    return None if row is None else ScopeRow(*row)
-
-
-def create_scope(db: apsw.Connection, name: str) -> ScopeRow:
-    """Create a scope."""
-    db.execute("INSERT INTO scope (name) VALUES (?)", (name,))
-    return ScopeRow(db.last_insert_rowid())
-
-
-def read_scopes(db: apsw.Connection) -> list[ScopeInfo]:
-    """Every scope that holds anything, by name."""
-    query = """SELECT s.name, s.revision, s.embedder, count(DISTINCT coalesce(n.document, n.id)) FROM scope s
-               LEFT JOIN node n ON n.scope = s.key AND n.kind = 'episode' GROUP BY s.key ORDER BY s.name"""
-    return [
-        ScopeInfo(str(name), int(revision or 0), int(episodes or 0), None if embedder is None else str(embedder))
-        for name, revision, embedder, episodes in db.execute(query).fetchall()
-    ]
-
-
-# ---- node reader
-#
-# Reads nodes by their ids, inside a transaction that the store holds.
-
-IDS_PER_QUERY = 500
-"""Ids in one query."""
-_NODE_COLUMNS = ", ".join(NODE_COLUMNS)
-
-
-def read_nodes(db: apsw.Connection, scope: int, ids: Sequence[NodeId]) -> list[Node]:
-    """The nodes with these ids, in their order, each with its validity; missing ones are left out."""
-    found: dict[NodeId, Node] = {}
-    for part in split_ids(list(dict.fromkeys(ids))):
-        placeholders = ", ".join("?" * len(part))
-        query = f"SELECT {_NODE_COLUMNS} FROM node WHERE scope = ? AND id IN ({placeholders})"  # noqa: S608
-        found.update((node.id, node) for node in map(row_to_node, db.execute(query, (scope, *part))))
-        ends = db.execute(
-            f"""SELECT n.id, s.valid_to FROM validity_end s JOIN node n ON n.scope = s.scope AND n.seq = s.node
-                WHERE s.scope = ? AND n.id IN ({placeholders}) ORDER BY s.revision""",  # noqa: S608
-            (scope, *part),
-        )
-        for id_, valid_to in ends:
-            end = parse_time(valid_to, f"an end of node {id_!r}")
-            found[str(id_)] = replace(found[str(id_)], valid_to=end)
-    return [found[id_] for id_ in ids if id_ in found]
-
-
-def split_ids(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
-    """Some ids in parts that fit into one query each."""
-    for start in range(0, len(ids), IDS_PER_QUERY):
-        yield ids[start : start + IDS_PER_QUERY]
-
-
-def read_document_chunks(db: apsw.Connection, scope: int) -> dict[NodeId, list[NodeId]]:
-    """The ids of the chunks of every chunked text of a scope, in their order, by the text's id."""
-    query = "SELECT document, id FROM node WHERE scope = ? AND document IS NOT NULL ORDER BY document, position, seq"
-    found: dict[NodeId, list[NodeId]] = {}
-    for document, chunk in db.execute(query, (scope,)):
-        found.setdefault(str(document), []).append(str(chunk))
-    return found

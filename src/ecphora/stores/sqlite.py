@@ -20,14 +20,13 @@ from ..model.ports import Progress, StoredSnapshot
 from ..model.reprs import call_repr
 from ..model.types import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
 from ..model.validation import check_count, check_path
-from . import row_mapping, scope_copies, undo_batches, vector_writer
+from . import batch_reader, batch_writer, scopes, undo_batches, vector_writer
 from .backup import check_target, copy_database
 from .batch_reader import pause_gc, read_changes, unchanged
 from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
 from .connection import open_with_files, translate_errors
 from .rechunk_writer import RechunkedDocument, RechunkWriter
-from .row_mapping import create_scope, read_scopes
-from .row_mapping import find_scope as scope_of
+from .scopes import create_scope, find_scope, read_scopes
 from .write_ahead_log import (
     MAX_TRUNCATION_SECONDS,
     TRUNCATION_POLL_SECONDS,
@@ -132,7 +131,7 @@ class SQLiteStore(OpenInEachProcess):
         has_marks = any(isinstance(access.kind, Mark) for access in batch.accesses)
         durable = has_marks or batch != derived_part(batch)
         with self._transaction("IMMEDIATE", durable=durable) as db:
-            target = scope_of(db, scope)
+            target = find_scope(db, scope)
             if target is None and not durable:  # there is nothing that was accessed
                 return replace(batch, accesses=(), token_codes={})
             target = target or create_scope(db, scope)
@@ -173,12 +172,12 @@ class SQLiteStore(OpenInEachProcess):
         """Return everything committed to a scope after a revision; 0 reads the whole scope."""
         with self._lock, self._translate_errors():
             # An up-to-date graph is the common case: one indexed look-up, no transaction.
-            known = scope_of(self._open_connection(), scope)
+            known = find_scope(self._open_connection(), scope)
             self._check_not_replaced()
         if known is None or known.revision == revision:
             return WriteBatch() if known is None else unchanged(known)
         with self._transaction("DEFERRED") as db, pause_gc():
-            target = scope_of(db, scope)
+            target = find_scope(db, scope)
             if target is None:
                 return WriteBatch()
             batch, damaged = read_changes(db, target, revision, self._keep_last)
@@ -201,14 +200,14 @@ class SQLiteStore(OpenInEachProcess):
     def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
         """Return the nodes with these ids, in their order; missing ones are left out."""
         with self._transaction("DEFERRED") as db:
-            target = scope_of(db, scope)
-            return row_mapping.read_nodes(db, target.key, ids) if target else []
+            target = find_scope(db, scope)
+            return batch_reader.read_nodes(db, target.key, ids) if target else []
 
     def graph_snapshot(self, scope: str, /) -> StoredSnapshot | None:
         """Return the snapshot from which ``changes_since`` leads on; None if there is none."""
         with self._transaction("DEFERRED") as db, pause_gc():
-            target = scope_of(db, scope)
-            return scope_copies.read_snapshot(db, target) if target else None
+            target = find_scope(db, scope)
+            return batch_reader.read_snapshot(db, target) if target else None
 
     def write_graph_snapshot(self, scope: str, revision: int, value: bytes, /) -> None:
         """Keep the columns of a scope's graph, unless the scope has another revision or the file is in use."""
@@ -216,13 +215,13 @@ class SQLiteStore(OpenInEachProcess):
             return
         handle = self.nonblocking_handle()
         with suppress(StoreBusy), handle._transaction("IMMEDIATE", durable=False) as db:  # noqa: SLF001
-            scope_copies.write_snapshot(db, scope, revision, value)
+            batch_writer.write_snapshot(db, scope, revision, value)
 
     def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
         """Return the token codes of nodes, as far as this model has made them."""
         with self._transaction("DEFERRED") as db:
-            target = scope_of(db, scope)
-            return vector_writer.read_token_codes(db, target.key, model, ids) if target else {}
+            target = find_scope(db, scope)
+            return batch_reader.read_token_codes(db, target.key, model, ids) if target else {}
 
     def scopes(self) -> list[ScopeInfo]:
         """Return every scope that holds anything, by name."""
@@ -232,31 +231,31 @@ class SQLiteStore(OpenInEachProcess):
     def undo_batches(self, scope: str, /) -> list[UndoBatch]:
         """Return the undo batches, the one that wrote last at the end."""
         with self._transaction("DEFERRED") as db:
-            target = scope_of(db, scope)
+            target = find_scope(db, scope)
             return undo_batches.read_undo_batches(db, target.key) if target else []
 
     def node_ids_of_batch(self, scope: str, batch: str, /) -> list[NodeId]:
         """Return the nodes that an undo batch has written, as far as they are still there."""
         with self._transaction("DEFERRED") as db:
-            target = scope_of(db, scope)
+            target = find_scope(db, scope)
             return undo_batches.read_node_ids(db, target.key, batch) if target else []
 
     def ids_to_reembed(self, scope: str, model: str, /, *, limit: int) -> list[NodeId]:
         """Return up to ``limit`` nodes that have a vector of the scope's model, but none of this model."""
         with self._transaction("DEFERRED") as db:
-            target = scope_of(db, scope)
+            target = find_scope(db, scope)
             return vector_writer.ids_to_reembed(db, target, model, limit) if target else []
 
     def ids_without_english_vector(self, scope: str, /, *, after_seq: int, limit: int) -> list[NodeId]:
         """Return up to ``limit`` episodes without an English vector, the first whose ``seq`` is over ``after_seq``."""
         with self._transaction("DEFERRED") as db:
-            target = scope_of(db, scope)
+            target = find_scope(db, scope)
             return vector_writer.ids_without_english_vector(db, target, after_seq, limit) if target else []
 
     def document_chunks(self, scope: str, /) -> Mapping[NodeId, Sequence[NodeId]]:
         """Return the ids of the chunks of every chunked text, in their order, by the text's id."""
         with self._transaction("DEFERRED") as db:
-            return row_mapping.read_document_chunks(db, target.key) if (target := scope_of(db, scope)) else {}
+            return batch_reader.read_document_chunks(db, target.key) if (target := find_scope(db, scope)) else {}
 
     def rechunk(self, scope: str, documents: Sequence[RechunkedDocument], /) -> None:
         """Replace the chunks of some texts, all or none.
@@ -266,18 +265,18 @@ class SQLiteStore(OpenInEachProcess):
         if self.read_only:
             raise self._read_only_error()
         with self._transaction("IMMEDIATE") as db:
-            target = scope_of(db, scope)
+            target = find_scope(db, scope)
             if target is None:
                 raise StaleWrite(f"there is no scope {scope!r} any more")
             RechunkWriter(db, target).write(documents)
 
     def rename_scope(self, scope: str, new_name: str, /) -> None:
         """Give a scope another name; a memory open on it has to be opened by the new one."""
-        self._change_scopes(scope_copies.rename_scope, scope, new_name)
+        self._change_scopes(scopes.rename_scope, scope, new_name)
 
     def clone_scope(self, scope: str, new_name: str, /) -> None:
         """Copy a scope, with its log, tombstones and undo batches, to a new one."""
-        self._change_scopes(scope_copies.clone_scope, scope, new_name)
+        self._change_scopes(scopes.clone_scope, scope, new_name)
 
     def _change_scopes(self, change: Callable[[apsw.Connection, str, str], None], scope: str, new_name: str) -> None:
         if self.read_only:
@@ -401,11 +400,6 @@ class SQLiteStore(OpenInEachProcess):
 
     def _translate_errors(self) -> AbstractContextManager[None]:
         return translate_errors(self.path)
-
-
-# ---- temporary store
-#
-# A store that lasts as long as it is open.
 
 
 class TemporaryStore(SQLiteStore):

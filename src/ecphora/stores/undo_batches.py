@@ -1,6 +1,7 @@
 """The undo batches of a scope: reading them, oldest first, and deleting what the latest has written.
 
-Batches are in the order of their last revisions: another process may commit between two revisions of one batch.
+Batches are in the order of their last revisions: another process may commit between two revisions of one batch. Nodes
+are deleted with what depends on them: derived nodes, edges that only they support, names that nothing mentions.
 """
 
 import json
@@ -12,10 +13,6 @@ import apsw
 from ..errors import InvalidInput
 from ..model.types import SOURCE_LINKS, NodeId, UndoBatch
 from . import row_mapping
-
-# ---- node deletion
-#
-# Deletes nodes with what depends on them: derived nodes, edges that only they support, names that nothing mentions.
 
 _SOURCE_LINKS_SQL = ", ".join(f"'{link.value}'" for link in SOURCE_LINKS.values())
 _DERIVED_KINDS_SQL = ", ".join(f"'{kind.value}'" for kind in SOURCE_LINKS)
@@ -71,8 +68,6 @@ class NodeDeletion:
             ((self._scope, seq) for seq in sorted(self._mentioned)),
         )
 
-
-# ---- undo batches
 
 _TABLES = ("vector", "english_vector", "media_vector", "edge", "validity_end", "access", "tombstone", "undo_batch")
 """The tables whose rows an undo deletes by their revision; nodes go with what depends on them."""

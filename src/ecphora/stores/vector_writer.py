@@ -1,6 +1,9 @@
-"""Writes the vectors of texts, and finds the texts that have none yet, inside a transaction that the store holds."""
+"""Writes the vectors of texts and the token codes of readers, and finds texts that have no vector yet.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+All that inside a transaction that the store holds.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import apsw
@@ -9,7 +12,7 @@ import numpy as np
 from ..errors import EmbedderMismatch, StoreError
 from ..model.types import NodeId, Vector, WriteBatch
 from . import row_mapping
-from .row_mapping import ScopeRow, split_ids
+from .scopes import ScopeRow
 
 SeqOf = Callable[[NodeId], int]
 """Returns the ``seq`` of a node; raises ``StaleWrite`` if it is missing."""
@@ -140,11 +143,6 @@ def _as_read(blobs: Mapping[NodeId, bytes], dim: int) -> dict[NodeId, np.ndarray
     return dict(zip(blobs, row_mapping.blobs_to_vectors(list(blobs.values()), dim)[0].view, strict=True))
 
 
-# ---- token codes
-#
-# Writes and reads what a reader keeps of texts, inside a transaction that the store holds.
-
-
 def write_token_codes(db: apsw.Connection, scope: int, batch: WriteBatch) -> None:
     """Write the token codes of a batch; each replaces those of its node that another model made.
 
@@ -160,14 +158,3 @@ def write_token_codes(db: apsw.Connection, scope: int, batch: WriteBatch) -> Non
            ON CONFLICT DO UPDATE SET model = excluded.model, value = excluded.value WHERE model <> excluded.model""",
         ((scope, node, batch.code_model, codes) for node, codes in batch.token_codes.items()),
     )
-
-
-def read_token_codes(db: apsw.Connection, scope: int, model: str, ids: Sequence[NodeId]) -> dict[NodeId, bytes]:
-    """The token codes of nodes that a model has made."""
-    found: dict[NodeId, bytes] = {}
-    for part in split_ids(ids):
-        query = f"""SELECT n.id, t.value FROM node n JOIN token_codes t ON t.scope = n.scope AND t.node = n.seq
-                    WHERE n.scope = ? AND t.model = ? AND n.id IN ({", ".join("?" * len(part))})"""  # noqa: S608
-        rows = db.execute(query, (scope, model, *part))
-        found.update((str(id_), codes) for id_, codes in rows if isinstance(codes, bytes))
-    return found

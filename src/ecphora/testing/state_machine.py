@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.graph import access_columns
 from ..model.graph.graph import Graph
 from ..model.graph.updates import apply_batch
 from ..model.ports import SnapshotStore
 from ..model.types import ACCESS_KINDS, AccessKind, Edge, Kind, Link, Mark, NodeId, Tombstone, ValidityEnd, WriteBatch
 from ..remember import graph_cache
 from ..retrieval import dense, entity_links, importance
-from ..strategies.fused import decay, session_features
+from ..strategies.fused import session_features
 from .samples import (
     NOON,
     SAMPLE_EMBEDDER,
@@ -79,8 +80,8 @@ def _assert_derived_columns(graph: Graph) -> None:
     grown, expected = entity_links.entity_vectors(graph), entity_links.entity_vectors(fresh)
     assert grown.rows.tolist() == expected.rows.tolist()
     assert np.allclose(grown.sums, expected.sums, atol=1e-5)
-    assert importance.last_access(graph).tolist() == importance.last_access(fresh).tolist()
-    for marked in (decay.pinned_mask, decay.archived_mask):
+    assert access_columns.last_access(graph).tolist() == access_columns.last_access(fresh).tolist()
+    for marked in (access_columns.pinned_mask, access_columns.archived_mask):
         assert marked(graph).tolist() == marked(fresh).tolist()
     settings, now = importance.ImportanceDecay(), NOON.timestamp() + 1e6
     assert importance.importance(graph, settings, now).tolist() == importance.importance(fresh, settings, now).tolist()

@@ -40,8 +40,9 @@ from ..model.validation import (
 from ..models.prompts import quoting
 from ..recall import short_ids
 from ..recall.recollection import Recollection, render_context
-from ..remember.repeats import last_memory, remember_texts
+from ..remember.repeats import last_memory
 from .memory_tools import MAX_MEMORIES, TOOLS
+from .told_texts import remember_texts
 from .tool_definitions import FunctionTool, JsonSchema
 from .tool_replies import QUOTED, QuotedMemory, count_memories, list_ids, quote, quote_fitting
 

@@ -19,13 +19,13 @@ from ecphora.maintenance.learn.side_network_training import ContrastiveExample
 from ecphora.model.ports import Strategy
 from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER
 from ecphora.retrieval import dense, filters, fusion
+from ecphora.retrieval.importance import DecayPolicy
 from ecphora.strategies.ecphory import strategy as ecphory
 from ecphora.strategies.ecphory.strategy import Ecphory
 from ecphora.strategies.eisa import side_network
 from ecphora.strategies.eisa import strategy as eisa
 from ecphora.strategies.eisa.strategy import Eisa
 from ecphora.strategies.fused import weights
-from ecphora.strategies.fused.decay import DecayPolicy
 from ecphora.strategies.fused.features import feature_names_by_group
 from ecphora.strategies.fused.ranker import Ranker
 from ecphora.strategies.fused.strategy import Fused

@@ -19,7 +19,7 @@ from ...language.names.normalization import entity_id
 from ...model.graph.graph import Graph
 from ...model.ports import NodeReader
 from ...model.types import Edge, Link, NodeId, Rows
-from ...retrieval import entity_links, speakers
+from ...retrieval import entity_links
 from . import kinship
 from .alias_rules import NamePair, match_misspelling, match_nickname, match_short_form
 from .name_index import NameIndex
@@ -46,7 +46,7 @@ class EntityResolver:
 
     def __init__(self, graph: Graph, read: NodeReader) -> None:
         self.name_index = NameIndex(graph, read)
-        known = speakers.alias_groups(graph)
+        known = entity_links.alias_groups(graph)
         self._confidences = dict(known.confidences)
         self._support_counts = dict(known.support_counts)
         self._seen_pairs: set[tuple[int, int]] = set()
@@ -168,7 +168,7 @@ class EntityResolver:
             del self._edges[key]
         else:
             self._edges[key] = Edge(self._node_id(one), self._node_id(two), Link.ALIAS, 0.0, self._node_id(row))
-        groups = speakers.union_find(pair for pair, sure in self._confidences.items() if sure > 0)
+        groups = entity_links.union_find(pair for pair, sure in self._confidences.items() if sure > 0)
         self._groups = {member: set(group) for group in groups.values() for member in group}
 
     def _node_id(self, row: int) -> NodeId:

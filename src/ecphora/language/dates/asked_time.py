@@ -188,6 +188,11 @@ def asks_for_first(text: str) -> bool:
     return _asks(_without_times(text), _FIRST, _FIRST_CJK)
 
 
+def asked_end(question: str) -> int:
+    """The end of a series that a question asks for: 1 for the latest, -1 for the first, 0 for neither or both."""
+    return int(asks_for_latest(question)) - int(asks_for_first(question))
+
+
 def _asks(text: str, patterns: Mapping[European, re.Pattern[str]], cjk: re.Pattern[str]) -> bool:
     """Whether the pattern of a text's likely languages, of any language if none is likely, or ``cjk`` matches."""
     languages = likely_languages(words_of(text)) or European

@@ -9,11 +9,6 @@ from .alias_phrases import NameLocator
 from .mentions import names
 from .relation_lexicon import nouns_by_language
 
-_KIN = (
-    "sister", "brother", "mother", "father", "wife", "husband", "daughter", "son", "girlfriend", "boyfriend", "fiance",
-    "partner",
-)  # fmt: skip
-"""The relations to kin of whom a person has few."""
 _RELATION_BY_WORD = {
     noun: relation
     for relation in [

@@ -46,10 +46,6 @@ def person_relations(*languages: str) -> dict[str, tuple[str, ...]]:
     return {noun: found for noun in nouns if _NOT_PERSONS.isdisjoint(found := every[noun])}
 
 
-# ---- persons cjk
-#
-# The persons of Chinese and Japanese clauses, by pronouns and nouns for relations.
-
 _CJK_SELF = lazy_pattern(r"[我咱私僕俺]|わたし|ぼく|用户|用戶|ユーザー")
 _CJK_OWNER_GAP = lazy_pattern(r"(?:[们們]|たち)?家?[的の]?(?:[大小二前老表堂]|那个|这个|上の|下の)?\Z")
 """What stands between "I" and a noun for a person that belongs to it, as in 我的哥哥."""

@@ -1,7 +1,9 @@
 """Tells whether the person whom a question asks about is the one whom a text is about: its subject.
 
 "Where was I born?" is answered by "I first saw the light of day in Lund" and not by "My grandfather was born in Riga".
-Rules for English, German, Spanish, French, Italian, Portuguese, Chinese and Japanese; no parser.
+Rules for English, German, Spanish, French, Italian, Portuguese, Chinese and Japanese; no parser. The words by which a
+subject is told are by language, for "on", "die" and "mia" are other words in English. The Romance languages have one
+table, for short texts of theirs are easily confused; Italian is among them.
 """
 
 import re
@@ -18,13 +20,6 @@ from ..names.persons import OTHER, SELF, Person, PersonKind, cjk_persons, person
 from ..names.relation_lexicon import NARROWER_RELATIONS, relations_by_noun
 from ..word_lists import is_ordinary_word
 from .factuality import MAX_CHARS, without_quotations
-
-# ---- subject lexicon
-#
-# Words by which the subject of a clause is told: pronouns, possessives, nouns for persons, in six languages.
-#
-# They are by language, for "on", "die" and "mia" are other words in English. The Romance languages have one table, for
-# short texts of theirs are easily confused; Italian is among them.
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +141,6 @@ THIRD_PERSON_VERBS = word_set(
     "lavora abita dice"
 )
 """Frequent verbs after a name."""
-
-
-# ---- statement subject
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,10 @@
-"""A column of vectors in 8-bit integers: it grows without being copied, and is compared without being unpacked."""
+"""A column of vectors in 8-bit integers: it grows without being copied, and is compared without being unpacked.
+
+A vector of 384 numbers takes 386 bytes, in memory and in the file. Each number is a level of -127..127 times the scale
+of its vector, which is the vector's largest number divided by 127. The error of a cosine between vectors of 384 numbers
+is about .0003. Vectors of fewer than ``MIN_DIM`` numbers are small, and their error would be larger: their levels are
+the numbers themselves, and their scale is 1.
+"""
 
 from typing import Any
 
@@ -7,14 +13,6 @@ from numpy.typing import NDArray
 
 from ..types import Mask, Rows, Scores, Vector, Vectors
 from .columns import Column
-
-# ---- quantization
-#
-# Vectors in 8-bit integers: 386 bytes for 384 numbers, in memory and in the file.
-#
-# Each number is a level of -127..127 times the scale of its vector, which is the vector's largest number divided by
-# 127. The error of a cosine between vectors of 384 numbers is about .0003. Vectors of fewer than ``MIN_DIM`` numbers
-# are small, and their error would be larger: their levels are the numbers themselves, and their scale is 1.
 
 MIN_DIM = 64
 """The fewest numbers of a vector that is quantized."""
@@ -56,8 +54,6 @@ def are_unit_lengths(lengths: Scores, dim: int) -> Mask:
     found: Mask = (lengths >= lowest - UNIT_TOLERANCE) & (lengths <= highest + UNIT_TOLERANCE)
     return found
 
-
-# ---- vector column
 
 BLOCK = 512
 """How many vectors :meth:`VectorColumn.dot` unpacks at a time: so many stay in the cache of a core."""

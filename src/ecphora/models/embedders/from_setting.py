@@ -11,10 +11,6 @@ from ...model.ports import Embedder
 from .e5.e5_embedder import E5Embedder
 from .minilm import MiniLMEmbedder
 
-# ---- packaged
-#
-# The embedders whose models are part of the package.
-
 DEFAULT_EMBEDDER = E5Embedder
 """What a new scope is embedded by."""
 PACKAGED_EMBEDDERS: Mapping[str, type[MiniLMEmbedder | E5Embedder]] = MappingProxyType(
@@ -28,8 +24,6 @@ def packaged_embedder(name: str | None) -> Embedder:
     kinds = PACKAGED_EMBEDDERS.values()
     return next((kind for kind in kinds if kind.name == name), DEFAULT_EMBEDDER)()
 
-
-# ---- from setting
 
 EMBEDDER_CHOICES = "e5, minilm, hashing, openai:MODEL, sentence-transformers:MODEL"
 """The built-in values of an embedder setting, as errors list them."""

@@ -26,9 +26,6 @@ TEXT_PREFIX_LENGTHS = (4_096, 65_536)
 TELEMETRY_VARIABLE = "ORT_DISABLE_TELEMETRY"
 """The environment variable that onnxruntime reads when it is imported."""
 
-Encoder = Callable[[str], Vector]
-"""Returns the vector of one text; may be shared by threads."""
-
 T = TypeVar("T", bound=Sized)
 
 _pool_lock = ProcessLock()

@@ -6,11 +6,12 @@ arXiv:1908.10084.
 
 import importlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...errors import EmbedderUnavailable, WrongVector
+from ...errors import EcphoraError, EmbedderUnavailable, WrongVector
 from ...model.types import Vectors
 from ...model.validation import check_count, check_optional_name
 from .named_model import NamedModelEmbedder
@@ -38,7 +39,10 @@ class SentenceTransformersEmbedder(NamedModelEmbedder):
         super().__init__(model, "sentence-transformers", document_prefix=document_prefix, query_prefix=query_prefix)
         self._device = check_optional_name("device", device)
         self._batch_size = check_count("batch_size", batch_size)
-        self._shared_model: SharedModel[Any] = SharedModel(("sentence-transformers", model, device), self._load_model)
+        self._shared_model: SharedModel[Any] = SharedModel(
+            ("sentence-transformers", model, device),
+            partial(load_model, "SentenceTransformer", model, device, EmbedderUnavailable),
+        )
 
     def _embed_prefixed(self, texts: Sequence[str]) -> Vectors:
         answer = self._shared_model().encode(
@@ -55,13 +59,12 @@ class SentenceTransformersEmbedder(NamedModelEmbedder):
             raise WrongVector(f"{self._model} gave numbers that are not finite")
         return vectors
 
-    def _load_model(self) -> Any:
-        try:
-            package = importlib.import_module("sentence_transformers")
-            return package.SentenceTransformer(self._model, device=self._device)
-        except ImportError as error:
-            raise EmbedderUnavailable(
-                f"{error}; install it with: pip install 'ecphora[sentence-transformers]'"
-            ) from error
-        except (OSError, ValueError, RuntimeError) as error:  # no such model, no network, no such device
-            raise EmbedderUnavailable(f"cannot load the model {self._model!r}: {error}") from error
+
+def load_model(kind: str, name: str, device: str | None, error_type: type[EcphoraError]) -> Any:
+    """Load a model of sentence-transformers, of the class ``kind``; raises ``error_type`` where that fails."""
+    try:
+        return getattr(importlib.import_module("sentence_transformers"), kind)(name, device=device)
+    except ImportError as error:
+        raise error_type(f"{error}; install it with: pip install 'ecphora[sentence-transformers]'") from error
+    except (OSError, ValueError, RuntimeError) as error:  # no such model, no network, no such device
+        raise error_type(f"cannot load the model {name!r}: {error}") from error

@@ -5,10 +5,12 @@ Rodrigo Nogueira and Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:
 
 import importlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ...errors import ReaderUnavailable
 from ...model.validation import check_name, check_optional_name
+from ..embedders.sentence_transformers import load_model
 from ..embedders.shared_model import SharedModel
 from .pair_reader import PairReader
 
@@ -26,7 +28,9 @@ class CrossEncoderReader(PairReader):
         self._model = check_name("model", model)
         self._device = check_optional_name("device", device)
         super().__init__(f"{model}@cross-encoder", batch_size=batch_size, scale="log_odds")
-        self._shared_model: SharedModel[Any] = SharedModel(("cross-encoder", model, device), self._load_model)
+        self._shared_model: SharedModel[Any] = SharedModel(
+            ("cross-encoder", model, device), partial(load_model, "CrossEncoder", model, device, ReaderUnavailable)
+        )
 
     def _score(self, question: str, texts: Sequence[str]) -> object:
         model = self._shared_model()
@@ -41,14 +45,3 @@ class CrossEncoderReader(PairReader):
             )
         except (ValueError, RuntimeError) as error:  # no memory left, or a model of another kind
             raise ReaderUnavailable(f"{self._model} gives no scores: {error}") from error
-
-    def _load_model(self) -> Any:
-        try:
-            package = importlib.import_module("sentence_transformers")
-            return package.CrossEncoder(self._model, device=self._device)
-        except ImportError as error:
-            raise ReaderUnavailable(
-                f"{error}; install it with: pip install 'ecphora[sentence-transformers]'"
-            ) from error
-        except (OSError, ValueError, RuntimeError) as error:  # no such model, no network, no such device
-            raise ReaderUnavailable(f"cannot load the model {self._model!r}: {error}") from error

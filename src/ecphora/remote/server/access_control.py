@@ -102,11 +102,6 @@ def check_rights_anywhere(grant: Grant, rights: Collection[Right], *, needs_all_
         raise RequestError(403, "this is for tokens of every scope")
 
 
-# ---- cross origin
-#
-# What browsers are told about web pages that may use the server (CORS).
-
-
 def cross_origin(
     policy: AccessPolicy, *, methods: Sequence[str], headers: Sequence[str], answer_headers: Sequence[str]
 ) -> list[Middleware]:

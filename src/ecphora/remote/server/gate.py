@@ -26,10 +26,6 @@ from .metrics import Metrics
 from .operations import IMPORT
 from .thread_shares import share_of
 
-# ---- limits
-#
-# Limits of the server: size and time of a body, requests in progress, and the rate of each token's requests.
-
 MEBIBYTE = 1 << 20
 MIN_BYTES_PER_SECOND = 1 << 10
 """How fast a body must arrive after the time that each request has."""
@@ -164,8 +160,6 @@ def limit_time(receive: Receive, seconds: float, pause_seconds: float) -> Receiv
 
     return receive_part
 
-
-# ---- gate
 
 SECURITY_HEADERS = {
     "Cache-Control": "no-store",

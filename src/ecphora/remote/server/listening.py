@@ -1,4 +1,7 @@
-"""Listening on a port: uvicorn, with an end that is told to it by a signal and that is no failure."""
+"""Listening on a port: uvicorn, with an end that is told to it by a signal and that is no failure.
+
+The time in which the head of a request must arrive is limited, so that idle clients do not hold connections.
+"""
 
 import asyncio
 import os
@@ -13,10 +16,6 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from ...errors import InvalidInput
-
-# ---- head timeout
-#
-# A limit to the time in which the head of a request must arrive, so that idle clients do not hold connections.
 
 
 class HeadTimer(asyncio.Protocol):
@@ -62,8 +61,6 @@ def timed_protocol(head_seconds: float) -> type[asyncio.Protocol]:
     """uvicorn's protocol, with this limit in seconds."""
     return type("TimedHTTPProtocol", (HeadTimer, AutoHTTPProtocol), {"head_seconds": head_seconds})
 
-
-# ---- listening
 
 BACKLOG = 512
 """Connections that may wait to be accepted."""

@@ -10,7 +10,7 @@ from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import Body, Depends, FastAPI, Query, Request
 from pydantic import BaseModel
@@ -47,7 +47,6 @@ PART_BYTES = 1 << 18
 ScopeName = Annotated[
     str, Query(min_length=1, max_length=MAX_NAME_CHARS, description="The scope: whose memory it is.", examples=["ana"])
 ]
-T = TypeVar("T")
 Endpoint = Callable[..., Any]
 
 

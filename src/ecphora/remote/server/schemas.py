@@ -122,11 +122,6 @@ def body_model(operation: Operation) -> type[BaseModel]:
     )
 
 
-def body_example(operation: Operation) -> dict[str, Any]:
-    """The OpenAPI example of an operation's request."""
-    return dict(operation.example)
-
-
 def answer_type(hint: Any) -> Any:
     """The type that describes the JSON of a value of this type."""
     return _output_type(hint)

@@ -1,4 +1,7 @@
-"""What the routes share: calls of memories in worker threads, so that the event loop never waits for one."""
+"""What the routes share: calls of memories in worker threads, so that the event loop never waits for one.
+
+Streams join clients and worker threads: bodies as they arrive, and answers as they are written.
+"""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -98,10 +101,6 @@ def encode_json(value: Any) -> bytes:
     """JSON values as bytes."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
 
-
-# ---- streams
-#
-# Streams between clients and worker threads: bodies as they arrive, and answers as they are written.
 
 STALL_SECONDS = 60.0
 """Seconds that a stream waits for a client that does not read."""

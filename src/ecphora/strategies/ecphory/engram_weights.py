@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ...model.graph.graph import Graph
 from ...model.types import DEFAULT_IMPORTANCE, MAX_IMPORTANCE, Rows
-from ...retrieval.bm25 import rarity
+from ...retrieval.entity_links import rarity
 from .engram_index import EngramIndex, Similarities
 
 SINGLE_CERTAINTY, DOUBLE_CERTAINTY = 0.5, 0.75

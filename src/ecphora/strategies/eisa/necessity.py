@@ -13,12 +13,11 @@ from ...language.question import is_question
 from ...model.graph.graph import CachedDerivation, Graph
 from ...model.types import Kind, Link, Mask, Query
 from ...retrieval.bm25 import CHARACTERS_PER_WORD, is_character, is_mostly_characters, lacks_spaces
+from ...retrieval.exchange_index import RECALL_SOURCE
 
 FEATURES = ("is question", "is utterance", "log term count", "has title", "mentions time")
 """The features besides the vector: ends with a question, has a speaker or a session, log(1 + distinct terms) where it
 has neither (an utterance may be long), has a title, mentions a time."""
-RECALL_SOURCE = "recall"
-"""The source of a stored recall question. It was answered from episodes, so it is an episode."""
 THRESHOLD = 0.25
 """The lowest probability of an episode: a text is excluded only at odds of 3 to 1 against; inferred."""
 MIN_EMBEDDER_COVERAGE = 0.5

@@ -14,8 +14,9 @@ from ...model.graph.graph import Graph
 from ...model.ports import Activation
 from ...model.reprs import ShortRepr
 from ...model.types import Episode, Query
-from ...retrieval import dense, exchange_index, filters, fusion, importance
+from ...retrieval import dense, exchange_index, filters, fusion
 from . import banks, necessity, side_network, similarity_gate, weights
+from .chronology import chronology_weight
 from .necessity import NecessityClassifier
 from .side_network import SideNet
 
@@ -71,7 +72,7 @@ class Eisa(ShortRepr):
         if self.use_similarity_floor:
             cosine = np.maximum(0, above_floor)
         similarity = (1 - self.kappa) * cosine * (similar | self.include_below_threshold)
-        order = self.kappa * cosine * importance.chronology_weight(graph, searched) * similar
+        order = self.kappa * cosine * chronology_weight(graph, searched) * similar
         other_bank = np.where(bank, 0, (self.other_bank_weight - 1) * (similarity + order))
         scores = (similarity + order + other_bank).astype(np.float32)
         if self.max_hits:
@@ -81,7 +82,9 @@ class Eisa(ShortRepr):
         return Activation(
             scores=scores,
             contributions={stage: share.astype(np.float32) for stage, share in contributions.items()},
-            new_episode=Episode(query.text, source=necessity.RECALL_SOURCE) if self.store_query and needed else None,
+            new_episode=Episode(query.text, source=exchange_index.RECALL_SOURCE)
+            if self.store_query and needed
+            else None,
             # of memories alone: a question or a response says nothing of whether the memory holds the answer; by the
             # embedder's own cosine, whose scale is known
             confidence=query.embedder_coverage

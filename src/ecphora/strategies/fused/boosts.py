@@ -1,9 +1,14 @@
-"""Same texts: what was said in the same words many times leaves room for what differs.
+"""Adjustments of scores: what candidates gain that fit a goal, and what same texts lose.
 
-"Took my tablet." of 28 days fills the first 28 places, though each says what the first one says. All but the best few
-of them lose a little, so that a memory comes before them that answers about as well. It is maximal marginal relevance
-for equal texts only: Jaime Carbonell and Jade Goldstein, "The use of MMR, diversity-based reranking for reordering
-documents and producing summaries", 1998.
+Goals: candidates gain that also fit what the caller is working towards. EcphoryRAG leaves cues from an agent's goal
+open (its Section 6.1). Here a goal is compared with the candidates that the question found. It adds none, and it does
+not change the confidence: a goal asks nothing, so nothing answers it.
+
+Same texts: what was said in the same words many times leaves room for what differs. "Took my tablet." of 28 days fills
+the first 28 places, though each says what the first one says. All but the best few of them lose a little, so that a
+memory comes before them that answers about as well. It is maximal marginal relevance for equal texts only: Jaime
+Carbonell and Jade Goldstein, "The use of MMR, diversity-based reranking for reordering documents and producing
+summaries", 1998.
 """
 
 import numpy as np
@@ -14,19 +19,18 @@ from ...model.types import Mask, Rows, Scores
 from ...retrieval import dense, fusion
 from .candidate_pool import CandidatePool
 
-# ---- goal fit
-#
-# Goal cues: what candidates gain that also fit what the caller is working towards.
-#
-# EcphoryRAG leaves cues from an agent's goal open (its Section 6.1). Here a goal is compared with the candidates that
-# the question found. It adds none, and it does not change the confidence: a goal asks nothing, so nothing answers it.
-
 GOAL = "goal"
 """The contribution of a goal."""
 MIN_DOUBT = 0.2
 """The least doubt with which a goal counts: also of several sure answers, one may fit it better."""
 SMALLEST_SPREAD = 0.02
 """Added to the standard deviation, so that cosines that are nearly equal do not become far apart."""
+KEPT = 3
+"""How many memories of one text lose nothing: the best."""
+LOSS = 1.0
+"""What each other one loses, in log-odds: little against a memory that answers worse."""
+COMPARED = 64
+"""How many of the best memories are compared."""
 
 
 def goal_fit(pool: CandidatePool) -> Scores:
@@ -48,16 +52,6 @@ def goal_fit(pool: CandidatePool) -> Scores:
 def goal_doubt(confidence: float) -> float:
     """How much a goal counts, 0.2 to 1: the less sure the question is of its answer, the more."""
     return max(MIN_DOUBT, 1 - confidence)
-
-
-# ---- same texts
-
-KEPT = 3
-"""How many memories of one text lose nothing: the best."""
-LOSS = 1.0
-"""What each other one loses, in log-odds: little against a memory that answers worse."""
-COMPARED = 64
-"""How many of the best memories are compared."""
 
 
 def same_text_loss(pool: CandidatePool, scores: Scores) -> Scores:

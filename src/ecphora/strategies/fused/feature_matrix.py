@@ -7,8 +7,9 @@ from enum import IntEnum
 import numpy as np
 
 from ...model.graph.graph import Graph
-from ...model.types import Link, Mask, Rows, Scores
+from ...model.types import Rows, Scores
 from ...retrieval.bm25 import TermCoverage, word_counts
+from ...retrieval.temporal import titled_mask
 from .candidate_pool import CandidatePool
 from .features import compute_features
 from .session_features import session_counts
@@ -103,25 +104,11 @@ def genres(graph: Graph, rows: Rows, *, knows_terms: bool = True) -> Rows:
     has_long_turns = counts.words[sessions] >= LONG_TURN_WORDS * np.maximum(counts.turns[sessions], 1)
     follow = 2 * counts.following[sessions] >= counts.chunks[sessions]
     is_conversation = (counts.speaker_counts[sessions] >= 2) & follow
-    is_passage = ~has_time & graph.derive("titled memories", _has_title)[rows]
+    is_passage = ~has_time & titled_mask(graph)[rows]
     spoken = np.where(has_long_turns, Genre.LONG_TURN, np.where(is_conversation, Genre.UTTERANCE, Genre.STATEMENT))
     is_long = (word_counts(graph)[rows] >= LONG_TURN_WORDS) & knows_terms
     told = np.where(is_passage, Genre.PASSAGE, np.where(is_long, Genre.LONG_TURN, Genre.STATEMENT))
     return np.where(nodes["speakers"][rows] >= 0, spoken, told)
-
-
-def has_heading(graph: Graph, rows: Rows) -> Mask:
-    """Which of some rows have a time that the caller gave, or a title."""
-    nodes = graph.nodes
-    has_time: Mask = nodes["happened"][rows] != nodes["recorded"][rows]
-    return has_time | graph.derive("titled memories", _has_title)[rows]
-
-
-def _has_title(graph: Graph, _: object) -> Mask:
-    """Whether each row is about an entity: its title."""
-    found = graph.zeros() > 0
-    found[graph.edges["src"][graph.edges_of_link(Link.ABOUT)]] = True
-    return found
 
 
 def passage_share(genres_of_rows: Rows) -> float:

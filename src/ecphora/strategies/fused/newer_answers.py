@@ -10,12 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...language.dates.asked_time import asks_for_first, asks_for_latest
 from ...model.graph.graph import Graph
 from ...model.reprs import ShortRepr
 from ...model.types import Mask, Query, Rows, Scores
 from ...retrieval import dense
-from .feature_matrix import has_heading
+from ...retrieval.temporal import time_order
 
 NEWER_ANSWER, OLDER_ANSWER, SERIES_END = "newer answer", "older answer", "other end of series"
 """The features of being newer, or older, than another answer, and of not being the end of a series that is asked for.
@@ -80,24 +79,6 @@ def answer_pairs(graph: Graph, query: Query, rows: Rows, stays: Mask) -> AnswerP
         closeness = np.full((2, 2), PAIR_CLOSENESS, np.float32)
     closeness[stays[:, None] != stays[None, :]] = 0
     return AnswerPairs(closeness, time_order(graph, rows))
-
-
-def asked_end(question: str) -> int:
-    """The end of a series that a question asks for: 1 for the latest, -1 for the first, 0 for neither or both."""
-    return int(asks_for_latest(question)) - int(asks_for_first(question))
-
-
-def time_order(graph: Graph, rows: Rows) -> Rows:
-    """The place of each row in time, shape ``(n,)``; rows of which none is newer have the same place.
-
-    Turns and plain texts of the same time are in the order in which they were remembered, as in a conversation
-    without times. Other texts of the same time are not, nor are the chunks of one text.
-    """
-    nodes = graph.nodes
-    is_in_order = (nodes["speakers"][rows] >= 0) | (nodes["sessions"][rows] >= 0) | ~has_heading(graph, rows)
-    texts = np.where(is_in_order, rows - nodes["positions"][rows], -1)  # the first chunk of a text stands for all
-    _, places = np.unique(np.stack([nodes["happened"][rows], texts], axis=1), axis=0, return_inverse=True)
-    return places.reshape(-1)
 
 
 def standardize_cosines(cosines: Scores) -> Scores:

@@ -10,40 +10,47 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...language.dates.asked_time import asked_end
 from ...language.question import is_current_state_question
 from ...model.ports import RowReader
 from ...model.reprs import ShortRepr
 from ...model.types import Query, Rows, Scores, Vector
 from ...retrieval import fusion
 from ...retrieval.bm25 import question_word_count
+from ...retrieval.temporal import time_order
 from .answerability import AnswerabilityModel
 from .candidate_pool import CandidatePool
 from .feature_matrix import FeatureMatrix
 from .features.similarity import SIMILARITY
-from .newer_answers import (
-    NEWER_ANSWER,
-    OLDER_ANSWER,
-    SERIES_END,
-    answer_pairs,
-    asked_end,
-    newer_answer_features,
-    time_order,
-)
+from .newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, answer_pairs, newer_answer_features
 from .ranker import RankedPool, Ranker
 from .statement_features import STATEMENT_FEATURES, may_answer, statement_features, stay_mask
 
-# ---- recency preference
-#
-# Whether a question asks for the present state of a matter or for a former one.
-#
-# "Where does Ana live?" wants the newest statement that answers it, "Where did she live as a student?" an older one;
-# for "Who wrote the letter?" neither matters. A linear regression over the question's vector tells them apart, so in
-# every language of the embedder.
+READING, READING_NOT_ENGLISH, SECOND_READING = "reading", "reading, not English", "second reading"
+"""The features of the first reading, of the same unless question and candidate are English, and of what the second
+reading says more."""
+READING_FEATURES = (
+    READING,
+    READING_NOT_ENGLISH,
+    SECOND_READING,
+    NEWER_ANSWER,
+    OLDER_ANSWER,
+    SERIES_END,
+    *STATEMENT_FEATURES,
+)
+"""The features of candidates that were read; 0 for all others."""
+MAX_LOG_ODDS = 8.0
+"""Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecencyPreference(ShortRepr):
-    """``weights`` of an embedder's vectors, shape ``(dim,)``, and a ``bias``."""
+    """Whether a question asks for the present state of a matter or for a former one.
+
+    "Where does Ana live?" wants the newest statement that answers it, "Where did she live as a student?" an older one;
+    for "Who wrote the letter?" neither matters. A linear regression over the question's vector tells them apart, so in
+    every language of the embedder. It has ``weights`` of an embedder's vectors, shape ``(dim,)``, and a ``bias``.
+    """
 
     bias: float
     weights: Vector
@@ -62,19 +69,6 @@ class RecencyPreference(ShortRepr):
 def recency_preference_by_words(query: Query) -> float:
     """The same from words such as "now", for questions without a vector: 1, or 0 without such a word."""
     return float(is_current_state_question(query.text))
-
-
-# ---- reading
-
-READING, READING_NOT_ENGLISH, SECOND_READING = "reading", "reading, not English", "second reading"
-"""The features of the first reading, of the same unless question and candidate are English, and of what the second
-reading says more."""
-ANSWER_FEATURES = (READING, READING_NOT_ENGLISH, SECOND_READING)
-"""The features that say whether a candidate answers."""
-READING_FEATURES = (*ANSWER_FEATURES, NEWER_ANSWER, OLDER_ANSWER, SERIES_END, *STATEMENT_FEATURES)
-"""The features of candidates that were read; 0 for all others."""
-MAX_LOG_ODDS = 8.0
-"""Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,4 +1,7 @@
-"""Counts of the turns of each session, from which the genre of a memory follows; a grown graph reads what is new."""
+"""What sessions say of memories: how well a session matches the query, and counts of its turns.
+
+The genre of a memory follows from the counts; a grown graph reads what is new.
+"""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,10 +15,6 @@ from ...model.graph.grouping import find_keys, rank_in_group
 from ...model.types import Kind, Rows, Scores
 from ...retrieval.bm25 import word_counts
 from ...retrieval.fusion import top_k
-
-# ---- session context
-#
-# Session scores: how well the session of a memory matches the query.
 
 TURNS_PER_SESSION = 3
 """How many of a session's turns count for it."""
@@ -39,8 +38,6 @@ def session_scores(graph: Graph, scores: Scores) -> Scores:
     counts = rank_in_group(number) < TURNS_PER_SESSION
     return np.bincount(number[counts], scores[rows[counts]] / TURNS_PER_SESSION, len(means)).astype(np.float32)
 
-
-# ---- session counts
 
 Number = TypeVar("Number", bound=np.generic)
 SPEAKER_BITS = 32

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...language.argument_roles.roles import role_agreement
-from ...language.chat_roles import Role, has_first_person
 from ...language.statements.factuality import asks_for_facts, factuality
 from ...language.statements.stays import asks_for_stay, is_stay
 from ...language.statements.subject import name_coverage, subject_agreement
 from ...model.ports import Passage
 from ...model.types import Mask, Query, Rows, Scores
+from ...retrieval.speakers import query_role_agreement
 from .feature_matrix import Genre
 
 ROLE_AGREEMENT, SUBJECT_AGREEMENT, MISSING_NAMES = "role agreement", "subject agreement", "missing names"
@@ -49,13 +48,6 @@ def statement_features(query: Query, passages: Sequence[Passage], genres: Rows, 
         NOT_A_FACT: supposed,
         FORMER_STATE: former,
     }
-
-
-def query_role_agreement(query: Query, text: str, speaker: str | None) -> float:
-    """Whether the names of a question have the same parts in a text; "I" in the question is who says nearly all."""
-    question = query.reading_text
-    is_user = speaker is not None and speaker == query.main_speaker and has_first_person(question)
-    return role_agreement(question, text, Role.USER if is_user else speaker)
 
 
 def stay_mask(query: Query, passages: Sequence[Passage]) -> Mask:

@@ -10,18 +10,19 @@ from itertools import compress
 
 import numpy as np
 
+from ...model.graph.access_columns import archived_mask, pinned_mask
 from ...model.graph.graph import Graph, epoch_seconds
 from ...model.ports import Activation, ActivationPath, RowReader
 from ...model.reprs import ShortRepr
 from ...model.types import Mask, Query, Scores
 from ...retrieval import fusion, temporal
 from ...retrieval.dense import MEDIA, join_media, media_gain
+from ...retrieval.importance import DecayPolicy, decay
 from ...retrieval.temporal import THEN
 from . import feedback_boost, promotion, weights
 from .answerability import AnswerabilityModel
 from .boosts import GOAL, goal_doubt, goal_fit, same_text_loss
 from .candidate_pool import CandidatePool, build_pool
-from .decay import DecayPolicy, archived_mask, decay, pinned_mask
 from .feature_matrix import FeatureMatrix, build_feature_matrix
 from .promotion import raise_tiers
 from .ranker import RankedPool, Ranker

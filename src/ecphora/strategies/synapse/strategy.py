@@ -14,9 +14,8 @@ from ...model.graph.graph import Graph
 from ...model.ports import Activation
 from ...model.reprs import ShortRepr
 from ...model.types import Mask, Query, Scores
-from ...retrieval import fusion
+from ...retrieval import filters, fusion
 from ...retrieval.confidence import heuristic_confidence
-from ...retrieval.filters import eligible as eligible_rows
 from ...retrieval.fusion import top_rows
 from . import dual_trigger, spreading_activation, tunneling
 from .confidence_gate import GATE_CONFIDENCE, from_activation, is_cold_start
@@ -85,7 +84,7 @@ class Synapse(ShortRepr):
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """The read path (§2.4): spread the activation of the anchors, and score the episodes."""
-        eligible = eligible_rows(graph, query)
+        eligible = filters.eligible(graph, query)
         if not eligible.any():
             return Activation(graph.zeros())
         trigger, iteration, contributions = self._spread(query, graph, eligible)  # 1 to 4
@@ -105,7 +104,7 @@ class Synapse(ShortRepr):
 
     def tunneling_index(self, query: Query, graph: Graph) -> float:
         """The tunneling index of a recall (§2.10, 2), in 0..1: of its last iteration."""
-        eligible = eligible_rows(graph, query)
+        eligible = filters.eligible(graph, query)
         if not eligible.any():
             return 0.0
         trigger, iteration, contributions = self._spread(query, graph, eligible)

@@ -5,13 +5,10 @@ columns of the graph: resonance keys K are mentions, T the times of the node, R 
 (:mod:`.strand_traversal`), A the access log.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...language.statements.signifiers import signifiers
-from ...model.ids import INSIGHT_PREFIX, content_id
-from ...model.types import Edge, Kind, Link, Node, NodeId
+from ...model.types import Node, NodeId
 
 NO_STATEMENT = frozenset({"question", "request"})
 """A particle with one of these signifiers states nothing that an insight could be drawn from."""
@@ -44,25 +41,3 @@ class Particle:
 def particle(node: Node) -> Particle:
     """The particle of a node."""
     return Particle(node.id, node.text, signifiers(node.text), Imprint(node.speaker, node.session, node.source))
-
-
-# ---- insight aggregate
-#
-# Insight aggregates: particles that summarize a cluster, with ``DERIVED_FROM`` strands to its members.
-
-
-def insight_node(text: str, sources: Sequence[Node], now: datetime, level: int = 1) -> Node:
-    """The insight node of some memories, or of insights of the level below; it happened when the last of them did."""
-    last = max(node.happened_at for node in sources)
-    metadata = {"level": level, "sources": len(sources)}
-    return Node(insight_id(node.id for node in sources), Kind.INSIGHT, text, last, now, metadata=metadata)
-
-
-def insight_id(sources: Iterable[NodeId]) -> NodeId:
-    """The id of the insight over some nodes; it depends on their ids alone, not on text or time."""
-    return content_id(*sorted(sources), prefix=INSIGHT_PREFIX)
-
-
-def derived_from_strands(insight: NodeId, sources: Iterable[NodeId]) -> list[Edge]:
-    """The strands from an insight to its sources."""
-    return [Edge(insight, source, Link.DERIVED_FROM) for source in sources]

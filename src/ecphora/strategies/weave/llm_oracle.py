@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ...consolidation.insights import extractive_summary
+from ...consolidation.insights.generative_summary import InsightWriter
 from ...model.json_form import JsonObject
 from ...model.ports import LLM, Embedder, similarity_floor
 from ...model.reprs import call_repr
@@ -13,8 +15,6 @@ from ...model.validation import check_component
 from ...models.llm_client import LLMBudget, LLMClient, LLMRun, ReplyCache, Request
 from ...models.prompts import insight_prompt, replies
 from ...remember.encode import embed_texts
-from . import extractive_summary
-from .generative_summary import InsightWriter
 
 MAX_CACHED_INSIGHTS = 1_000
 """How many replies the built-in cache keeps."""

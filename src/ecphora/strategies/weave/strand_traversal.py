@@ -11,8 +11,7 @@ from ...model.graph.grouping import best_of_group, join_by_key
 from ...model.ports import ActivationPath
 from ...model.types import MENTION_LINKS, Link, Mask, Rows, Scores
 from ...retrieval import fusion
-from ...retrieval.bm25 import rarity
-from ...retrieval.entity_links import mention_counts
+from ...retrieval.entity_links import mention_counts, rarity
 from .strand_evidence import later_evidence, strengthen
 from .strand_types import STORED_LINKS, TYPE_CODES, StrandType
 

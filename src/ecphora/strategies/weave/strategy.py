@@ -16,15 +16,18 @@ from datetime import datetime
 
 import numpy as np
 
+from ...consolidation.insights import clustering
+from ...consolidation.insights.extractive_summary import ExtractiveSummarizer
+from ...consolidation.insights.insight_nodes import derived_from_edges, insight_id, insight_node
 from ...model.graph.graph import Graph, epoch_seconds
 from ...model.ports import Activation, NodeReader, Summarizer
 from ...model.reprs import ShortRepr
 from ...model.types import Edge, Kind, Link, Mask, Node, NodeId, Query, Rows, Scores, Vectors, WriteBatch
 from ...remember import triggers
 from ...retrieval import dense, filters, importance, speakers, temporal
-from . import causal_strands, clustering, persona, relational_strands, strand_evidence, strand_traversal, tiers
-from .extractive_summary import ExtractiveSummarizer
-from .insight_particle import derived_from_strands, insight_id, insight_node, particle
+from . import causal_strands, persona, relational_strands, strand_evidence, strand_traversal, tiers
+from .insight_particle import particle
+from .potential_clusters import insight_coverage, potential_clusters
 from .strand_traversal import Strands, StrandSupport
 from .strand_types import STORED_LINKS, TypeWeights
 
@@ -210,7 +213,7 @@ class Weave(ShortRepr):
             insight, sources = self._synthesize_insight(graph, read(cluster), nodes, now)
             if insight is not None:
                 nodes[insight.id] = insight
-                edges.extend(derived_from_strands(insight.id, sources))
+                edges.extend(derived_from_edges(insight.id, sources))
         return WriteBatch(
             nodes=tuple(nodes.values()), edges=tuple(edges), cursors={CURSOR: int(graph.nodes["seq"][new[-1]])}
         )
@@ -233,10 +236,10 @@ class Weave(ShortRepr):
         The largest come first: those inside them are covered.
         """
         drawn: list[Rows] = []
-        for cluster in sorted(clustering.potential_clusters(graph, neighbors, config), key=len, reverse=True):
+        for cluster in sorted(potential_clusters(graph, neighbors, config), key=len, reverse=True):
             overlaps = [float(np.isin(cluster, one).mean()) for one in drawn]
             if max(
-                [clustering.insight_coverage(graph, cluster), *overlaps]
+                [insight_coverage(graph, cluster), *overlaps]
             ) <= self.max_overlap and clustering.passes_quality_check(graph, graph.vectors.view, cluster, config):
                 drawn.append(cluster)
                 yield cluster

@@ -54,12 +54,6 @@ def load_side_network(embedder: str) -> SideNet | None:
     return None if file is None else _load_side_network_file(file, embedder)
 
 
-def load_side_network_provenance(embedder: str) -> Any:
-    """Load the JSON value that says how the side network for an embedder was trained, and its figures."""
-    name = next(file for prefix, file in SIDE_NETWORK_FILES.items() if embedder.startswith(prefix))
-    return json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))["provenance"]
-
-
 @cache
 def _load_side_network_file(name: str, embedder: str) -> SideNet | None:
     """The network of a file, None if it was trained on another variant of the embedder."""

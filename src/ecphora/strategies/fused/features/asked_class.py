@@ -10,7 +10,7 @@ from ....model.graph.grouping import best_of_group, find_keys
 from ....model.ids import ENTITY_PREFIX
 from ....model.types import Rows, Scores
 from ....retrieval import entity_links
-from ....retrieval.bm25 import rarity
+from ....retrieval.entity_links import rarity
 from ....retrieval.speakers import speaker_index
 from ..candidate_pool import CandidatePool
 

@@ -1,18 +1,60 @@
-"""Renames and copies whole scopes, inside a transaction that the store holds."""
+"""The scopes of a file: finds, creates, lists, renames and copies them, inside a transaction that the store holds."""
 
-from dataclasses import fields
-from typing import Any
+from dataclasses import dataclass, fields
 
 import apsw
-import numpy as np
 
 from ..errors import InvalidInput, UnknownName
-from ..model.ports import StoredSnapshot, StoredVectors
-from . import row_mapping
-from .batch_reader import read_media_vectors
-from .row_mapping import ScopeRow, find_scope
+from ..model.types import ScopeInfo
 
+
+@dataclass(frozen=True, slots=True)
+class ScopeRow:
+    """A scope's row.
+
+    Of the accesses up to ``retention_seq`` each node keeps the last of each kind; the others are deleted already for
+    the nodes up to ``sweep_cursor``. The log has ``log_size`` accesses, ``log_growth`` of them since it last expired.
+    """
+
+    key: int
+    revision: int = 0
+    seq: int = 0
+    embedder: str | None = None
+    dim: int | None = None
+    reload_revision: int = 0
+    needs_full_log: int = 0
+    retention_seq: int = 0
+    sweep_cursor: int = 0
+    log_size: int = 0
+    log_growth: int = 0
+    english_embedder: str | None = None
+    english_dim: int | None = None
+
+
+_SCOPE_COLUMNS = ", ".join(column.name for column in fields(ScopeRow))
 _COPIED_COLUMNS = ", ".join(column.name for column in fields(ScopeRow) if column.name != "key")
+
+
+def find_scope(db: apsw.Connection, name: str) -> ScopeRow | None:
+    """Return the scope of that name, None if nothing was written to it."""
+    row = db.execute(f"SELECT {_SCOPE_COLUMNS} FROM scope WHERE name = ?", (name,)).fetchone()  # noqa: S608
+    return None if row is None else ScopeRow(*row)
+
+
+def create_scope(db: apsw.Connection, name: str) -> ScopeRow:
+    """Create a scope."""
+    db.execute("INSERT INTO scope (name) VALUES (?)", (name,))
+    return ScopeRow(db.last_insert_rowid())
+
+
+def read_scopes(db: apsw.Connection) -> list[ScopeInfo]:
+    """Every scope that holds anything, by name."""
+    query = """SELECT s.name, s.revision, s.embedder, count(DISTINCT coalesce(n.document, n.id)) FROM scope s
+               LEFT JOIN node n ON n.scope = s.key AND n.kind = 'episode' GROUP BY s.key ORDER BY s.name"""
+    return [
+        ScopeInfo(str(name), int(revision or 0), int(episodes or 0), None if embedder is None else str(embedder))
+        for name, revision, embedder, episodes in db.execute(query).fetchall()
+    ]
 
 
 def rename_scope(db: apsw.Connection, name: str, new_name: str) -> None:
@@ -56,44 +98,3 @@ def _scope_tables(db: apsw.Connection) -> list[tuple[str, list[str], str]]:
         columns = db.execute("SELECT name FROM pragma_table_info(?) WHERE name <> 'scope'", (table,)).fetchall()
         found.append((str(table), [str(name) for (name,) in columns], "" if is_without_rowid else " ORDER BY rowid"))
     return found
-
-
-# ---- snapshots
-#
-# Writes and reads the snapshot of a scope's graph, inside a transaction that the store holds.
-
-
-def read_snapshot(db: apsw.Connection, scope: ScopeRow) -> StoredSnapshot | None:
-    """The snapshot of a scope with all vectors; None if readers must load the whole scope."""
-    found: Any = db.execute(
-        "SELECT revision, value FROM graph_snapshot WHERE scope = ? AND revision >= ?",
-        (scope.key, scope.reload_revision),
-    ).fetchone()
-    if found is None:
-        return None
-    revision, value = found
-    vectors = "SELECT node, value FROM vector WHERE scope = ? AND model = ? ORDER BY node"
-    english = "SELECT node, value FROM english_vector WHERE scope = ? ORDER BY node"
-    return StoredSnapshot(
-        revision,
-        value,
-        _read_vectors(db, vectors, (scope.key, scope.embedder), scope.dim),
-        _read_vectors(db, english, (scope.key,), scope.english_dim),
-        read_media_vectors(db, scope, through=revision),
-    )
-
-
-def _read_vectors(
-    db: apsw.Connection, query: str, values: tuple[row_mapping.SqlValue, ...], dim: int | None
-) -> StoredVectors:
-    found: Any = db.execute(query, values).fetchall()
-    seqs = np.array([seq for seq, _ in found], np.int64)
-    column, sound = row_mapping.blobs_to_vectors([value for _, value in found], dim or 0)
-    return StoredVectors(seqs, column) if sound.all() else StoredVectors(seqs[sound], column.select(sound))
-
-
-def write_snapshot(db: apsw.Connection, scope_name: str, revision: int, value: bytes) -> None:
-    """Write the snapshot of a scope if that has just this revision."""
-    scope = find_scope(db, scope_name)
-    if scope is not None and scope.revision == revision:
-        db.execute("INSERT OR REPLACE INTO graph_snapshot VALUES (?, ?, ?)", (scope.key, revision, value))

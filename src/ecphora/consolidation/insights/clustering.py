@@ -1,21 +1,21 @@
-"""The clusters of Cognitive Weave's Algorithm 1, for its cognitive refinement and for consolidation.
+"""The clusters of Cognitive Weave's Algorithm 1: memories of which an insight may be drawn.
 
 Section 3.4.1 names the criteria: similar, joined by strands, near in time. Every number here is inferred.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...model.graph.graph import DAY, Graph
-from ...model.types import Link, Mask, Rows, Scores, Vectors
+from ...model.types import MENTION_LINKS, Link, Mask, Rows, Scores, Vectors
 from ...retrieval import dense, fusion, validity
-from . import relational_strands
 
 BLOCK = 512
 """How many rows are compared with all others in one matrix product, to keep a product within about 20 MB."""
+Floats32 = NDArray[np.float32]
 Neighbors = tuple[int, Rows, Scores]
 """A row, its nearest neighbors, best first, and their cosines with it."""
 
@@ -47,14 +47,12 @@ class ClusteringConfig:
     oracle_confidence: float = 0.5
     similarity_floor: float = 0.0
 
-    def strand_strength(self, similarity: NDArray[np.float32], key_overlap: NDArray[np.float32]) -> NDArray[np.float32]:
-        """S of section 5.3 from cosines and key overlaps."""
-        return relational_strands.strand_strength(
-            similarity, key_overlap, self.oracle_confidence, alpha=self.alpha, beta=self.beta, gamma=self.gamma
+    def strand_strength(self, similarity: Floats32, key_overlap: Floats32) -> Floats32:
+        """S_ij = alpha sim + beta cooccur + gamma conf, the linear form of section 5.3."""
+        found: Floats32 = (
+            self.alpha * similarity + self.beta * key_overlap + self.gamma * np.float32(self.oracle_confidence)
         )
-
-
-# ---- neighbors
+        return found
 
 
 def nearest_neighbors(
@@ -82,28 +80,13 @@ def nearest_neighbors(
             yield row, row_of[near], cosine[near]
 
 
-# ---- clusters
-
-
-def potential_clusters(graph: Graph, neighbors: Sequence[Neighbors], config: ClusteringConfig) -> Iterator[Rows]:
-    """IdentifyPotentialClusters: each distinct cluster around a row, of its neighbors and their associations."""
-    seen: set[bytes] = set()
-    for row, others, _ in neighbors:
-        out_edges, _ = graph.edges_from(others, Link.ASSOCIATION)
-        rows = np.unique(np.concatenate([[row], others, graph.edges["dst"][out_edges]])).astype(np.intp)
-        cluster = grow_cluster(graph, graph.vectors.view, row, rows, config)
-        if config.min_size <= len(cluster) <= config.max_size and cluster.tobytes() not in seen:
-            seen.add(cluster.tobytes())
-            yield cluster
-
-
 def grow_cluster(graph: Graph, space: Vectors, row: int, rows: Rows, config: ClusteringConfig) -> Rows:
     """The cluster of ``row`` among distinct rows: its connected part of the mutual nearest-neighbor graph."""
     vectors = space[graph.vector_positions[rows]]
     cosine32 = dense.above_floor(vectors @ vectors.T, config.similarity_floor)
     cosine = cosine32.astype(np.float64)
     days = np.abs(np.subtract.outer(*2 * [graph.nodes["happened"][rows]])) / DAY
-    strand = config.strand_strength(cosine32, relational_strands.key_overlap(graph, rows))
+    strand = config.strand_strength(cosine32, key_overlap(graph, rows))
     similarity = (
         config.cosine_weight * cosine
         + config.strand_weight * strand
@@ -112,6 +95,17 @@ def grow_cluster(graph: Graph, space: Vectors, row: int, rows: Rows, config: Clu
     adjacency = mutual_neighbors(np.where(cosine >= config.tau, similarity, 0), config.k, 1e-9)
     component = next(component for component in connected_components(adjacency) if row in rows[component])
     return rows[component]
+
+
+def key_overlap(graph: Graph, rows: Rows) -> Floats32:
+    """The Jaccard index of the entities of every pair of distinct memories; 0 where neither mentions any."""
+    edges, row_index = graph.edges_from(rows, *MENTION_LINKS)
+    keys, key_index = np.unique(graph.edges["dst"][edges], return_inverse=True)
+    has = np.zeros((len(rows), len(keys)), np.float32)
+    has[row_index, key_index] = 1
+    shared, size = has @ has.T, has.sum(axis=1)
+    found: Floats32 = shared / np.maximum(1, size[:, None] + size - shared)
+    return found
 
 
 def has_valid_size(graph: Graph, rows: Rows, config: ClusteringConfig) -> bool:
@@ -137,16 +131,6 @@ def has_fact_update(graph: Graph, rows: Rows) -> bool:
     """Whether one of some memories supersedes or contradicts another of them."""
     updates = validity.supersessions(graph)
     return len(updates) > 0 and bool((np.isin(updates.old, rows) & np.isin(updates.new, rows)).any())
-
-
-def insight_coverage(graph: Graph, cluster: Rows) -> float:
-    """The largest fraction of a cluster that one insight is derived from already."""
-    in_edges, _ = graph.edges_to(cluster, Link.DERIVED_FROM)
-    _, counts = np.unique(graph.edges["src"][in_edges], return_counts=True)
-    return float(counts.max(initial=0)) / len(cluster)
-
-
-# ---- the graph of neighbors
 
 
 def connected_components(adjacency: Mask) -> Iterator[Rows]:

@@ -12,12 +12,12 @@ from datetime import datetime
 
 import numpy as np
 
-from ..model.graph.graph import Graph, epoch_seconds
-from ..model.ports import NodeReader, SecondsLeft
-from ..model.types import Edge, Link, Mask, Node, Rows, Vector, Vectors
-from ..retrieval import importance, insight_index
-from ..strategies.weave import extractive_summary, generative_summary
-from ..strategies.weave.clustering import (
+from ...model.graph.graph import Graph, epoch_seconds
+from ...model.ports import NodeReader, SecondsLeft
+from ...model.types import Edge, Link, Mask, Node, Rows, Vector, Vectors
+from ...retrieval import importance, insight_index
+from . import extractive_summary, generative_summary
+from .clustering import (
     ClusteringConfig,
     grow_cluster,
     has_fact_update,
@@ -25,8 +25,8 @@ from ..strategies.weave.clustering import (
     nearest_neighbors,
     passes_quality_check,
 )
-from ..strategies.weave.generative_summary import InsightWriter
-from ..strategies.weave.insight_particle import derived_from_strands, insight_id, insight_node
+from .generative_summary import InsightWriter
+from .insight_nodes import derived_from_edges, insight_id, insight_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def draw_insights(
         text, is_rejected = _insight_text(context, cluster.leaves, sources, leaves, writer)
         rejection_count += is_rejected
         nodes.append(insight_node(text, sources, now, cluster.level))
-        edges.extend(derived_from_strands(id_, (source.id for source in sources)))
+        edges.extend(derived_from_edges(id_, (source.id for source in sources)))
     return InsightBatch(tuple(nodes), tuple(edges), rejection_count)
 
 
@@ -222,9 +222,6 @@ def _grow_clusters(
             max_count -= 1
             if not max_count:
                 return
-
-
-# ---- text
 
 
 def _insight_text(

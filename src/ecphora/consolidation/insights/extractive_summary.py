@@ -1,4 +1,7 @@
-"""Extractive summaries: without a language model a cluster is summarized by quoting its members. Algorithm 1, eq. 6."""
+"""Extractive summaries: without a language model a cluster is summarized by quoting its members.
+
+Cognitive Weave, Algorithm 1. Its equation 6 is the objective: what a summary leaves unsaid, and what it costs.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,10 +11,6 @@ from numpy.typing import NDArray
 
 from ...language.scripts import estimate_tokens
 from ...model.types import Node, Vectors
-
-# ---- synthesis objective
-#
-# The objective of a synthesis, equation 6 of Cognitive Weave: what a summary leaves unsaid, and what it costs.
 
 Floats = NDArray[np.float64]
 
@@ -31,9 +30,6 @@ def objective(sentence_vectors: Vectors, source_vectors: Vectors, weights: Float
 def token_costs(sources: Sequence[Node], token_cost: float) -> Floats:
     """The cost of quoting each source: Comp of equation 6 as its tokens, times lambda."""
     return np.array([token_cost * max(1, estimate_tokens(node.text)) for node in sources])
-
-
-# ---- extractive summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Insights: what several memories say together. Cognitive Weave, Algorithm 1."""
