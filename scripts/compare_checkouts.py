@@ -26,8 +26,6 @@ from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
-from ecphora import RecallOptions
-
 STRATEGIES = [
     *("fused", "synaptic", "synapse", "eisa", "ecphory", "weave", "dense", "bm25", "rrf", "simple", "recency"),
     *("synaptic-faithful", "synapse-faithful", "eisa-faithful", "ecphory-faithful", "weave-faithful"),
@@ -132,12 +130,13 @@ def _remember(
 
 
 def _hits(memory: Any, questions: Sequence[str], strategy: str) -> Iterator[str]:
-    parameters = inspect.signature(memory.recall).parameters
-    no_logging = {"log_access": False} if "log_access" in parameters else {}
+    unlogged: dict[str, Any] = {"log_access": False}
+    if "options" in inspect.signature(memory.recall).parameters:
+        from ecphora import RecallOptions  # noqa: PLC0415
+
+        unlogged = {"options": RecallOptions(log_access=False)}
     for index, question in enumerate(questions):
-        found = memory.recall(
-            question, limit=HITS, strategy=strategy, options=RecallOptions(explain=False), **no_logging
-        )
+        found = memory.recall(question, limit=HITS, strategy=strategy, **unlogged)
         hits = " ".join(f"{hit.id}={float(hit.score)!r}" for hit in found)
         yield f"{index} {found.confidence!r} {hits} {[hit.reason for hit in found]!r}"
 

@@ -1,8 +1,9 @@
 """Importance that grows with use and decays with time: Cognitive Weave, equations 5 and 7.
 
 Decay ranks memories lower that have not been used for long. Pruning lists those that may be archived, by Cognitive
-Weave's three conditions (docs/explanation/papers.md 5.7): importance below a threshold, no access for long, structurally
-unimportant. Nothing here deletes anything: a decayed or archived memory is still recalled if nothing else is.
+Weave's three conditions (docs/explanation/papers.md 5.7): importance below a threshold, no access for long,
+structurally unimportant. Nothing here deletes anything: a decayed or archived memory is still recalled if nothing else
+is.
 """
 
 from dataclasses import dataclass, field
