@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from ecphora import MiniLMEmbedder
+from ecphora.maintenance.learn.datasets import Case, read_cases
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.types import Vectors
-from ecphora_bench.datasets import Case, read_cases
-from ecphora_bench.embedding_cache import CachingEmbedder
 
 CONTEXT_WEIGHTS = (0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 

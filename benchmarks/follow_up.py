@@ -26,10 +26,10 @@ from ecphora import Memory, SQLiteStore
 from ecphora.language.names.mentions import names
 from ecphora.language.scripts import estimate_tokens
 from ecphora.language.terms import extract_terms
+from ecphora.maintenance.learn.datasets import Case, read_cases
 from ecphora.models.embedders.from_setting import PACKAGED_EMBEDDERS
 from ecphora.remember.messages import question_from_messages
 from ecphora.testing import FakeClock
-from ecphora_bench.datasets import Case, read_cases
 
 DATA = Path(__file__).parents[1] / "scripts" / "data"
 MAX_TOKENS = (0, 4, 6, 8, 10, 12, 16, 24, 1000)

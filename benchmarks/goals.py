@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from ecphora import Episode, Evidence, Memory
+from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.recall.recollection import Recollection
 from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import FakeClock
-from ecphora_bench.datasets import read_cases
 
 CASES = Path(__file__).with_name("goals.jsonl")
 DATA = Path(__file__).parents[1] / "scripts" / "data"

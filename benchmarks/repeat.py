@@ -21,8 +21,8 @@ from pathlib import Path
 from time import perf_counter
 
 from ecphora import Memory, Recollection
+from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.testing import FakeClock
-from ecphora_bench.datasets import read_cases
 
 DATA = Path(__file__).parents[1] / "scripts" / "data" / "memories"
 SET = "many"

@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 
 from ecphora import Memory, Recollection
+from ecphora.maintenance.learn.datasets import Case, Question, read_cases
 from ecphora.testing import FakeClock
-from ecphora_bench.datasets import Case, Question, read_cases
 
 DATA = Path(__file__).parents[1] / "scripts" / "data" / "memories"
 ASSISTANT = "Assistant"

@@ -23,10 +23,10 @@ import e5_source
 import numpy as np
 from numpy.typing import NDArray
 
+from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.models.embedders.e5.e5_network import MODEL_FOLDER, PASSAGE_PREFIX, QUERY_PREFIX, E5Network
 from ecphora.models.embedders.e5.token_embeddings import TokenEmbeddings
 from ecphora.models.embedders.e5.unigram import UnigramTokenizer, UnigramVocabulary
-from ecphora_bench.datasets import read_cases
 
 HERE = Path(__file__).parent
 MAX_TEXTS = 800

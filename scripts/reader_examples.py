@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecphora import Memory
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.graph.graph import Graph
 from ecphora.model.ports import Passage
 from ecphora.model.types import Query, Rows
@@ -19,9 +21,7 @@ from ecphora.strategies.fused import weights
 from ecphora.strategies.fused.candidate_pool import build_pool
 from ecphora.strategies.fused.feature_matrix import build_feature_matrix
 from ecphora.strategies.fused.strategy import Fused
-from ecphora_bench.datasets import Case, Question
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.recall.recall_run import temporary_memory
+from ecphora_bench.spaces import temporary_memory
 
 CANDIDATES = 32
 """The candidates of a question: the best of its pool."""

@@ -22,9 +22,14 @@ from pathlib import Path
 import numpy as np
 
 from ecphora import __version__
+from ecphora.maintenance.learn.datasets import Case, read_cases
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train, train_answerability
 from ecphora.maintenance.learn.fused_weights import format_fused_model
+from ecphora.maintenance.learn.metrics import auroc, recall_any_at_k, recall_at_k
+from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.maintenance.learn.readable_json import Json
+from ecphora.maintenance.learn.training_examples import space_parts
 from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER
 from ecphora.models.rerankers.late_interaction import LateInteractionReader
 from ecphora.recall.candidate_reading import CandidateReading
@@ -35,12 +40,7 @@ from ecphora.strategies.fused.feature_matrix import FeatureMatrix, Genre, build_
 from ecphora.strategies.fused.ranker import Ranker
 from ecphora.strategies.fused.reading import MAX_LOG_ODDS, READING_FEATURES, SECOND_READING, ReadingPolicy
 from ecphora.strategies.fused.statement_features import FORMER_STATE, MISSING_NAMES, NOT_A_FACT, SUBJECT_AGREEMENT
-from ecphora_bench.datasets import Case, read_cases
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.learning.training_examples import space_parts
-from ecphora_bench.query_spaces import QuerySpace
-from ecphora_bench.recall.metrics import auroc, recall_any_at_k, recall_at_k
-from ecphora_bench.recall.recall_run import temporary_memory
+from ecphora_bench.spaces import temporary_memory
 
 FOLDS = 3
 """The folds of spaces of a report."""

@@ -19,14 +19,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from ecphora.maintenance.learn import Json, fit_logistic, format_json
+from ecphora.maintenance.learn import Json, datasets, fit_logistic, format_json
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.memory import Memory
 from ecphora.model.types import Episode, Query
 from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.strategies.eisa import necessity
 from ecphora.strategies.eisa.weights import parse_necessity_classifier
-from ecphora_bench import datasets
-from ecphora_bench.embedding_cache import CachingEmbedder
 
 HERE = Path(__file__).parent
 LINES = HERE / "data" / "encm.jsonl"

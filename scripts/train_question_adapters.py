@@ -33,6 +33,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from ecphora.language.language_identification import is_english
+from ecphora.maintenance.learn import datasets
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.models.embedders.minilm import (
     MODEL_FOLDER,
     QUESTION_ADAPTERS,
@@ -41,8 +43,6 @@ from ecphora.models.embedders.minilm import (
     share_network,
 )
 from ecphora.remember import documents, encode
-from ecphora_bench import datasets
-from ecphora_bench.embedding_cache import CachingEmbedder
 
 HERE = Path(__file__).parent
 MEMORIES = HERE / "data" / "memories"

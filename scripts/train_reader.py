@@ -48,7 +48,8 @@ from reader_examples import ReadingExample, read_examples
 from role_drills import drill_examples
 from update_groups import judge_memories
 
-from ecphora.maintenance.learn import Json, format_json
+from ecphora.maintenance.learn import Json, datasets, format_json
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.ports import Embedder, Passage
 from ecphora.models.embedders.e5.e5_embedder import E5Embedder
 from ecphora.models.embedders.e5.e5_network import PASSAGE_PREFIX, share_network
@@ -56,8 +57,6 @@ from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.models.rerankers.e5_cross_encoder import E5CrossEncoder
 from ecphora.models.rerankers.late_interaction import HEAD_FILE, encode_question
 from ecphora.strategies.fused.reading import RecencyPreference
-from ecphora_bench import datasets
-from ecphora_bench.embedding_cache import CachingEmbedder
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parent / "src" / "ecphora" / "models" / "weights"

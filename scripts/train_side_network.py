@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecphora.maintenance.learn import Json, format_json, train_side_network
+from ecphora.maintenance.learn import Json, datasets, format_json, train_side_network
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.side_network_training import ContrastiveExample
 from ecphora.model.ports import Embedder
 from ecphora.model.types import Vectors
@@ -28,8 +29,6 @@ from ecphora.models.embedders.e5.e5_embedder import E5Embedder
 from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.remember import documents, encode
 from ecphora.strategies.eisa.side_network import RANK, SideNet, identity, map_vectors
-from ecphora_bench import datasets
-from ecphora_bench.embedding_cache import CachingEmbedder
 
 HERE = Path(__file__).parent
 MEMORIES, TALKS = HERE / "data" / "memories", HERE / "data"

@@ -56,6 +56,8 @@ from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge, load_u
 from ecphora.consolidation.facts.memory_statements import MemoryStatements
 from ecphora.consolidation.facts.update_candidates import CandidateSearch
 from ecphora.maintenance.learn import Json, fit_logistic, format_json
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.metrics import auroc
 from ecphora.model.ports import NodeReader
 from ecphora.models.embedders import minilm
 from ecphora.models.embedders.e5.e5_embedder import E5Embedder
@@ -63,8 +65,6 @@ from ecphora.models.embedders.e5.e5_network import share_network
 from ecphora.models.embedders.e5.pair_adapters import PairAdapters
 from ecphora.models.update_scorer import ADAPTERS_FILE, E5UpdateScorer, pair_tokens
 from ecphora.retrieval.fusion import LinearModel
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.recall.metrics import auroc
 
 if TYPE_CHECKING:
     from pair_training import PairGroup

@@ -15,14 +15,15 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from ecphora.cli.learn import open_embedder
+from ecphora.maintenance.learn.datasets import read_cases
+from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.model.ports import Strategy
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.weave.strand_types import TypeWeights
 from ecphora.strategies.weave.strategy import Weave
 from ecphora_bench.ablation.ablation_run import question_result
-from ecphora_bench.command_options import open_embedder
-from ecphora_bench.datasets import read_cases
-from ecphora_bench.query_spaces import QuerySpace, build_query_space
+from ecphora_bench.spaces import build_query_space
 
 SETS = ("locomo", "realtalk", "musique", "2wikimultihopqa")
 STEP, CUTS = 3, (5, 10)

@@ -9,29 +9,23 @@ import click
 from rich.console import Console, Group
 
 from ecphora import strategies
+from ecphora.cli.learn import FILE, FOLDER, NEW_FILE, embedder_option, open_embedder, progress_bar, set_option
+from ecphora.maintenance.learn import datasets
 from ecphora.model.text_format import count_noun
 from ecphora.model.types import Reading
 from ecphora.models.llm_client import LLMClient
 from ecphora.models.llms.from_setting import LLM_CHOICES
 
-from . import datasets
 from .ablation import ablation_run, ablation_tables, ablations, charts, open_question_tables, open_questions
 from .answers import answer_files, answer_run, answer_summary, answer_tables, readers
 from .command_options import (
-    FILE,
-    FOLDER,
-    NEW_FILE,
     POSITIVE_INT,
     BenchOptions,
     conversion_options,
     dataset_options,
-    embedder_option,
-    open_embedder,
     open_lines,
-    progress_bar,
     reading_options,
     reading_words,
-    set_option,
     strategy_option,
 )
 from .conversion.dataset_files import Conversion, write_set

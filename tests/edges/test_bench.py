@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from ecphora import settings
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
+from ecphora.maintenance.learn import embedding_cache
 from ecphora.model.graph.graph import Graph
 from ecphora.model.ports import Activation
 from ecphora.model.types import Query, Vectors
@@ -18,7 +19,6 @@ from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.fused import weights
 from ecphora.strategies.fused.strategy import Fused
-from ecphora_bench import embedding_cache
 from ecphora_bench.ablation import ablation_tables, ablations
 from ecphora_bench.ablation.ablations import Model, PaperMeasurement, Variant
 from ecphora_bench.commands import bench

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import ecphora.memory
 from ecphora import E5Embedder, Episode, Memory, Recollection
+from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.model.ports import Embedder, Passage
 from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.models.rerankers.late_interaction import LateInteractionReader
@@ -23,7 +24,6 @@ from ecphora.models.update_scorer import E5UpdateScorer
 from ecphora.recall.candidate_reading import CandidateReading
 from ecphora.testing import FakeClock
 from ecphora.testing.readers import ASKED_ON
-from ecphora_bench.datasets import read_cases
 
 pytestmark = pytest.mark.slow
 

@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 
 from ecphora import strategies
+from ecphora.maintenance.learn import query_spaces
+from ecphora.maintenance.learn import temporary_memory as temporary_memories
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation
 from ecphora.model.types import Episode, Query
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing.samples import sample_batch, sample_node, sample_query
-from ecphora_bench import query_spaces
 from ecphora_bench.ablation import ablation_run
 from ecphora_bench.ablation.ablation_run import question_result
 from ecphora_bench.ablation.ablations import BASELINES, Model, TrainedPerFold, Variant
 from ecphora_bench.ablation.synapse_metrics import max_gold_cosine
-from ecphora_bench.datasets import Case, Question
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.query_spaces import QuerySpace
 from ecphora_bench.recall import recall_run
 from ecphora_bench.recall.run_records import Figure, Metric
 
@@ -79,11 +80,11 @@ def only_figure(
 @pytest.mark.medium
 def test_run_creates_each_memory_once(embedder: CachingEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     created: list[tuple[str, str]] = []
-    temporary_memory = recall_run.temporary_memory
+    temporary_memory = temporary_memories.temporary_memory
 
-    def counting_memory(case: Case, strategy: PartialBM25, *rest: object) -> object:
+    def counting_memory(opener: object, case: Case, strategy: PartialBM25, *rest: object, **options: object) -> object:
         created.append((case.space, strategy.name))
-        return temporary_memory(case, strategy, *rest)  # type: ignore[arg-type]
+        return temporary_memory(opener, case, strategy, *rest, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(query_spaces, "temporary_memory", counting_memory)
     writing = Variant("writing", PartialBM25("writing", writes_on_store=True))

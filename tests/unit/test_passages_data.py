@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ecphora_bench.datasets import read_cases
+from ecphora.maintenance.learn.datasets import read_cases
 
 DATA = Path(__file__).parents[2] / "scripts" / "data"
 PARAGRAPHS_OF_ARTICLE = 4

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ecphora_bench.datasets import dataset_names, read_cases
+from ecphora.maintenance.learn.datasets import dataset_names, read_cases
 
 DATA = Path(__file__).parents[2] / "scripts" / "data"
 SPEAKERS = DATA / "speakers"

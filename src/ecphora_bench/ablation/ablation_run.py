@@ -14,16 +14,18 @@ from itertools import pairwise
 
 import numpy as np
 
+from ecphora.maintenance.learn.datasets import Case
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.query_spaces import QuerySpace
+from ecphora.maintenance.learn.temporary_memory import Tick
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation, Strategy
 from ecphora.model.types import Access, AccessKind, WriteBatch
 from ecphora.retrieval import filters, fusion
 from ecphora.strategies.baselines import Dense
 
-from ..datasets import Case
-from ..embedding_cache import CachingEmbedder
-from ..query_spaces import QuerySpace, build_query_space
-from ..recall.recall_run import IndexingTime, RunOutcome, Tick
+from ..recall.recall_run import IndexingTime, RunOutcome
+from ..spaces import build_query_space
 from .ablations import BASELINES, Model, TrainedPerFold, Variant, rival_variants
 from .comparison import MULTI_HOP, compare
 from .result_columns import QuestionColumns, ResultColumns

@@ -14,7 +14,9 @@ import numpy as np
 from ecphora import strategies
 from ecphora.errors import UnknownName
 from ecphora.maintenance import learn
+from ecphora.maintenance.learn import training_examples
 from ecphora.maintenance.learn.fused_training import UNTRAINED, FusedExample, train
+from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.maintenance.learn.side_network_training import ContrastiveExample
 from ecphora.model.ports import Strategy
 from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER
@@ -36,8 +38,6 @@ from ecphora.strategies.synaptic.strategy import PublishedSynaptic, Synaptic
 from ecphora.strategies.weave import strategy as weave
 from ecphora.strategies.weave.strategy import Weave
 
-from ..learning import training_examples
-from ..query_spaces import QuerySpace
 from ..recall.recall_run import needs_own_memory
 from .synapse_ablations import addition_ablations, paper_ablations, published_ablations
 

@@ -8,16 +8,15 @@ import click
 from rich.console import Console
 
 from ecphora import strategies
+from ecphora.cli.learn import embedder_option, progress_bar
 from ecphora.model.text_format import count_noun
 from ecphora.model.types import Reading
 
 from ..command_options import (
     NEW_FOLDER,
     BenchOptions,
-    embedder_option,
     json_option,
     limit_option,
-    progress_bar,
     reading_options,
     reading_words,
     strategy_option,

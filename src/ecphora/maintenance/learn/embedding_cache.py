@@ -12,9 +12,9 @@ import apsw
 import numpy as np
 from platformdirs import user_cache_dir
 
-from ecphora.errors import StoreError
-from ecphora.model.ports import Embedder, embedder_coverage, english_embedder, similarity_floor
-from ecphora.model.types import Vector, Vectors
+from ...errors import StoreError
+from ...model.ports import Embedder, embedder_coverage, english_embedder, similarity_floor
+from ...model.types import Vector, Vectors
 
 BUSY_TIMEOUT_MS = 60_000
 """Milliseconds to wait for another process that fills the same cache."""

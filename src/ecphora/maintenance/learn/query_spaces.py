@@ -1,4 +1,4 @@
-"""A benchmark space as strategies see it: its graph, and its questions as queries."""
+"""A space of a labeled set as strategies see it: its graph, and its questions as queries."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,13 +7,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ecphora.model.graph.graph import Graph
-from ecphora.model.ports import Extractor, Strategy
-from ecphora.model.types import Query
-
+from ...model.graph.graph import Graph
+from ...model.ports import Extractor, Strategy
+from ...model.types import Query
 from .datasets import Case
 from .embedding_cache import CachingEmbedder
-from .recall.recall_run import Tick, temporary_memory
+from .temporary_memory import LearningMemory, MemoryOpener, Tick, temporary_memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,15 +53,20 @@ class QuerySpace:
 
 
 def build_query_space(
+    open_memory: MemoryOpener[LearningMemory],
     case: Case,
     writer: Strategy,
     embedder: CachingEmbedder,
+    *,
     tick: Tick = lambda _steps: None,
     extractor: Extractor | None = None,
 ) -> QuerySpace:
-    """Remember a space with a strategy; the memory is closed again, as a graph never changes."""
+    """Remember a space with a strategy, and return its graph with its questions as queries.
+
+    ``open_memory`` opens the memory, which is closed again, as a graph never changes.
+    """
     embedder.embed([question.text for question in case.questions], is_query=True)  # one call fills the cache
-    with temporary_memory(case, writer, embedder, tick, extractor) as (memory, clock):
+    with temporary_memory(open_memory, case, writer, embedder, tick=tick, extractor=extractor) as (memory, clock):
         space_end = clock.now
         queries = []
         for question in case.questions:

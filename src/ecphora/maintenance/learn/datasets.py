@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from ecphora.errors import InvalidInput, InvalidRecord, InvalidTime, UnknownName
-from ecphora.model.times import parse_time
-from ecphora.model.types import Episode
+from ...errors import InvalidInput, InvalidRecord, InvalidTime, UnknownName
+from ...model.times import parse_time
+from ...model.types import Episode
 
 SUFFIXES = (".jsonl.gz", ".jsonl")
 

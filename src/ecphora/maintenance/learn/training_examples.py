@@ -12,15 +12,14 @@ from itertools import islice
 
 import numpy as np
 
-from ecphora.maintenance.learn.fused_training import FusedExample, FusedModel, make_example, train
-from ecphora.strategies.baselines import Dense
-from ecphora.strategies.fused.feature_matrix import Genre
-
-from ..datasets import Case, Question
-from ..embedding_cache import CachingEmbedder
-from ..query_spaces import QuerySpace, build_query_space
-from ..recall import metrics
-from ..recall.recall_run import Tick
+from ...strategies.baselines import Dense
+from ...strategies.fused.feature_matrix import Genre
+from . import metrics
+from .datasets import Case, Question
+from .embedding_cache import CachingEmbedder
+from .fused_training import FusedExample, FusedModel, make_example, train
+from .query_spaces import QuerySpace, build_query_space
+from .temporary_memory import LearningMemory, MemoryOpener, Tick
 
 PART_SIZES = (4, 16, 64)
 """Episodes of the parts of a space."""
@@ -45,17 +44,26 @@ class RankingScore:
 
 
 def dataset_examples(
-    name: str, cases: Sequence[Case], embedder: CachingEmbedder, tick: Tick = lambda _steps: None
+    open_memory: MemoryOpener[LearningMemory],
+    name: str,
+    cases: Sequence[Case],
+    embedder: CachingEmbedder,
+    *,
+    tick: Tick = lambda _steps: None,
 ) -> list[FusedExample]:
-    """The examples of a set: one for each question of its full spaces in their order, then those of small parts."""
+    """The examples of a set: one for each question of its full spaces in their order, then those of small parts.
+
+    ``open_memory`` opens the temporary memories that hold the spaces.
+    """
     found = [
-        example for case in cases for example in space_examples(name, build_query_space(case, Dense(), embedder, tick))
+        example
+        for case in cases
+        for example in space_examples(name, build_query_space(open_memory, case, Dense(), embedder, tick=tick))
     ]
     for size in PART_SIZES:
         for part in _thin(list(space_parts(cases, size)), QUESTIONS_PER_SIZE):
-            found += space_examples(
-                f"{name} in parts of {size}", build_query_space(part, Dense(), embedder), is_full_space=False
-            )
+            space = build_query_space(open_memory, part, Dense(), embedder)
+            found += space_examples(f"{name} in parts of {size}", space, is_full_space=False)
     return found
 
 
