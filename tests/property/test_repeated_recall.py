@@ -27,7 +27,7 @@ from ecphora.testing.readers import ASKED_ON
 
 pytestmark = pytest.mark.slow
 
-DATA = Path(__file__).parents[2] / "scripts" / "data" / "memories"
+DATA = Path(__file__).parents[2] / "training" / "data" / "memories"
 CASES = tuple(islice(read_cases("many", DATA), 3))
 EPISODES = (
     *(replace(one, id=f"{case.space}-{one.id}") for case in CASES for one in case.episodes),
