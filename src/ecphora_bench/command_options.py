@@ -17,7 +17,9 @@ from ecphora.maintenance.learn import datasets
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.types import Reading
 
+from .question_limit import DISTRACTORS, cut_episodes
 from .recall.recall_run import make_run
+from .strategy_variants import SYNTAX
 
 TABLE_WIDTH = 116
 """Width in columns of a table when the output is not a terminal."""
@@ -38,8 +40,10 @@ def json_option(help_text: str = "Write the figures as JSON lines; - is stdout."
 
 
 def strategy_option(help_text: str) -> Decorator:
-    """The option that chooses strategies."""
-    return click.option("--strategy", "strategy_names", multiple=True, metavar="NAME", help=help_text)
+    """The option that chooses strategies, and variants of them."""
+    return click.option(
+        "--strategy", "strategy_names", multiple=True, metavar="STRATEGY", help=f"{help_text}  STRATEGY: {SYNTAX}."
+    )
 
 
 def data_options(*, is_required: bool = True) -> Decorator:
@@ -88,6 +92,16 @@ worlds_option = click.option(
     help="Worlds of probes of a kind in each form, for days in each language.",
 )
 """The option that says how many worlds of probes are made."""
+
+
+distractors_option = click.option(
+    "--distractors",
+    type=click.IntRange(min=0),
+    default=DISTRACTORS,
+    show_default=True,
+    help="With --limit: the most episodes of a space that are stored beside the evidence of its questions.",
+)
+"""The option that says how much of a space is stored with a limit of questions."""
 
 
 def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -140,6 +154,11 @@ class BenchOptions:
     def read_cases(self, name: str) -> list[datasets.Case]:
         """The spaces of a set, with at most ``limit`` questions."""
         return list(datasets.read_cases(name, self.data_folder, self.documents, self.limit))
+
+    def read_cut_cases(self, name: str, distractors: int) -> list[datasets.Case]:
+        """The spaces of a set; with a ``limit`` of questions, episodes that these do not need are cut too."""
+        cases = self.read_cases(name)
+        return cases if self.limit is None else [cut_episodes(case, distractors) for case in cases]
 
     @property
     def data_folder(self) -> Path:

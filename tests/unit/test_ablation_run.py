@@ -92,15 +92,16 @@ def test_run_creates_each_memory_once(embedder: CachingEmbedder, monkeypatch: py
         Variant("reading", PartialBM25()),
         Variant("second reading", PartialBM25(first=1)),
         Variant("same memory", PartialBM25(first=1, writes_on_store=True), memory_owner=writing),
-        Variant("other writing", PartialBM25("other", writes_on_store=True)),
+        Variant("writing the same", PartialBM25("writing alike", writes_on_store=True)),
+        Variant("other writing", PartialBM25("other", first=2, writes_on_store=True)),
     )
     model = Model("writing", writing, variants)
     progress: list[int] = []
     outcome = ablation_run.run("set", CASES, [model], embedder, progress.append)
     assert created == [(space, name) for name in ("writing", "dense", "other") for space in ("a", "b")]
-    assert sum(progress) == ablation_run.count_steps(CASES, [model]) == 3 * 5 + 5 * (5 + len(BASELINES))
+    assert sum(progress) == ablation_run.count_steps(CASES, [model]) == 3 * 5 + 5 * (6 + len(BASELINES))
     assert [item.strategies for item in outcome.indexing_times] == [
-        ("writing", "same memory"),
+        ("writing", "same memory", "writing the same"),
         ("reading", "second reading", *(variant.label for variant in BASELINES)),
         ("other writing",),
     ]

@@ -172,10 +172,9 @@ def test_writing_strategies_have_separate_memories(embedder: CachingEmbedder) ->
         replace(stimulating, name="again"),
     ]
     assert [[strategy.name for strategy in group] for group in recall_run.group_by_memory(strategy_list)] == [
-        ["stimulating"],
+        ["stimulating", "again"],
         ["reading", "bm25"],
         ["processing"],
-        ["again"],
     ]
     assert not recall_run.needs_own_memory(replace(stimulating, writes_on_store=False))
     episodes = (Episode("Snow fell.", "1"), Episode("More snow.", "2"), Episode("Ice.", "3"))

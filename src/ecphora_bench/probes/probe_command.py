@@ -22,6 +22,7 @@ from ..command_options import (
     strategy_option,
     worlds_option,
 )
+from ..strategy_variants import parse_strategies
 from .loading import choose_probes, load_maker
 from .mcp_host import STRATEGY, can_host, run_hosted
 from .probe import Form, Half, Kind, Probe
@@ -136,7 +137,7 @@ def _ask(
     """Ask the probes, print the table and write the figures."""
     baselines = [name for name in strategies.BASELINES if name != "recency"]
     names = list(dict.fromkeys(strategy_names or ("fused", *baselines)))
-    some = [strategies.resolve_strategy(name) for name in names]
+    some = parse_strategies(names)
     bench = BenchOptions(None, None, json_target, limit, embedder)
     words |= {"--strategy": strategy_names, "--by": [by] if by else []}
     words |= reading_words(reading, reading_ms)

@@ -37,6 +37,7 @@ from ecphora.recall.recollection import Recollection
 from ecphora.retrieval.confidence import DEFAULT_BANDS
 
 from ..spaces import temporary_memory
+from ..strategy_variants import fills_same_memory
 from . import intervals
 from .reliability import calibration_error, reliability_bins
 from .run_records import ALL, ANSWERABLE, UNANSWERABLE, Figure, Machine, Metric, Run
@@ -104,15 +105,22 @@ def needs_own_memory(strategy: Strategy, *, counts_write_on_store: bool = True) 
 
 
 def group_by_memory(strategies: Iterable[Strategy]) -> list[list[Strategy]]:
-    """Strategies by the memory they recall from: those that only read share one, each that writes has its own."""
+    """Strategies by the memory they recall from: those that only read share one, those that write the same another."""
     groups: list[list[Strategy]] = []
-    shared: list[Strategy] = []
     for strategy in strategies:
-        group = [] if needs_own_memory(strategy) else shared
-        if not group:
-            groups.append(group)
-        group.append(strategy)
+        for group in groups:
+            if share_memory(strategy, group[0]):
+                group.append(strategy)
+                break
+        else:
+            groups.append([strategy])
     return groups
+
+
+def share_memory(strategy: Strategy, other: Strategy) -> bool:
+    """Whether two strategies can recall from one memory: neither writes, or both write the same."""
+    writes = needs_own_memory(strategy)
+    return writes == needs_own_memory(other) and (not writes or fills_same_memory(strategy, other))
 
 
 def count_steps(cases: Sequence[Case], strategies: Sequence[Strategy]) -> int:
