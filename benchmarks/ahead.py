@@ -34,17 +34,20 @@ from rich.table import Table
 from rich.text import Text
 
 from ecphora import strategies
+from ecphora.cli import learn
+from ecphora.cli.learn import progress_bar
 from ecphora.errors import EcphoraError, InvalidInput, InvalidRecord
+from ecphora.maintenance.learn import datasets, metrics
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.ports import Strategy
 from ecphora.model.types import Reading
-from ecphora_bench import command_options, datasets
-from ecphora_bench.command_options import BenchOptions, progress_bar, reading_words
-from ecphora_bench.embedding_cache import CachingEmbedder
+from ecphora_bench import command_options
+from ecphora_bench.command_options import BenchOptions, reading_words
 from ecphora_bench.probes import probe_run
 from ecphora_bench.probes.loading import choose_probes, load_maker
 from ecphora_bench.probes.probe import Half, Kind, Probe
 from ecphora_bench.probes.probe_sets import set_name
-from ecphora_bench.recall import metrics, recall_run
+from ecphora_bench.recall import intervals, recall_run
 from ecphora_bench.recall.recall_tables import describe_setup, format_number
 from ecphora_bench.recall.run_records import ALL, Difference, Run
 
@@ -138,7 +141,7 @@ def leads(questions: Sequence[QuestionRecall]) -> Iterator[Lead]:
         for baseline, theirs in columns.items():
             differences = ours - theirs
             for place, k in enumerate(CUTS):
-                interval = metrics.bootstrap_interval(differences[:, place])
+                interval = intervals.bootstrap_interval(differences[:, place])
                 difference = Difference(baseline, float(differences[:, place].mean()), *interval)
                 value = float(ours[:, place].mean())
                 yield Lead(some[0].dataset, category, k, len(some), value, difference)
@@ -283,13 +286,13 @@ def print_report(sets: Mapping[str, MeasuredSet], out: Console) -> None:
 
 @click.command(help=__doc__.partition("\n")[0])
 @command_options.data_options(is_required=False)
-@command_options.set_option("Set to measure; may be repeated.  [default: all of --data]")
+@learn.set_option("Set to measure; may be repeated.  [default: all of --data]")
 @click.option("--probes", "use_probes", is_flag=True, help="Measure the probes of the test half, a set for each kind.")
 @command_options.worlds_option
 @command_options.limit_option("The most questions of a set, or of a kind of probes.")
 @command_options.reading_options
 @command_options.json_option("Append the recall of each question, and print the table of the file; - is stdout.")
-@command_options.embedder_option
+@learn.embedder_option
 def main(
     *,
     dataset_names: Sequence[str],

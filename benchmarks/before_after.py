@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from ecphora.cli.learn import open_embedder
+from ecphora.maintenance.learn.datasets import Case, read_cases
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.ports import Strategy
 from ecphora.strategies import resolve_strategy
 from ecphora.strategies.ecphory.strategy import Ecphory
 from ecphora_bench.ablation.open_question_tables import question_tables
 from ecphora_bench.ablation.strategy_results import StrategyResults, build_spaces, mean_figure, ranked_questions
-from ecphora_bench.command_options import open_embedder
-from ecphora_bench.datasets import Case, read_cases
-from ecphora_bench.embedding_cache import CachingEmbedder
 from ecphora_bench.recall.run_records import Figure, Metric
 
 SETS = ("locomo", "lihua")

@@ -12,15 +12,15 @@ import numpy as np
 
 from ecphora import E5Embedder
 from ecphora.language.scripts import estimate_tokens
+from ecphora.maintenance.learn.datasets import read_cases
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.types import Rows, Scores
 from ecphora.recall import token_budget
 from ecphora.retrieval import filters, fusion
 from ecphora.retrieval.bm25 import Postings, term_coverage
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.fused.strategy import Fused
-from ecphora_bench.datasets import read_cases
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.query_spaces import build_query_space
+from ecphora_bench.spaces import build_query_space
 
 BUDGETS = (100, 200, 400, 800)
 CANDIDATES = 100

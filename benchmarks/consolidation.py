@@ -19,9 +19,10 @@ from time import perf_counter
 import numpy as np
 
 from ecphora import E5Embedder, Episode, Memory, RecallOptions
-from ecphora_bench.datasets import Case, Question, read_cases
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.recall import metrics
+from ecphora.maintenance.learn import metrics
+from ecphora.maintenance.learn.datasets import Case, Question, read_cases
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora_bench.recall import intervals
 from ecphora_bench.recall.recall_run import RECALL_LIMIT, ranked_documents
 
 DATASETS = ("beam_100k", "longmemeval_mini", "locomo", "lihua", "realtalk", "ramdocs", "timeqa")
@@ -106,7 +107,7 @@ def report_dataset(name: str, data: Path, embedder: CachingEmbedder) -> None:
 def print_tally(category: str, tally: Tally) -> None:
     values = np.array(tally.values)
     means = values.mean(axis=0)
-    low, high = metrics.bootstrap_interval(values[:, 3] - values[:, 2])
+    low, high = intervals.bootstrap_interval(values[:, 3] - values[:, 2])
     parts = [f"{what} {means[2 * i]:.3f} → {means[2 * i + 1]:.3f}" for i, what in enumerate(("@5", "@10", "all@10"))]
     line = f"  {category:28} n {len(values):4}  {'  '.join(parts)}  (Δ@10 {low:+.3f} to {high:+.3f})"
     if tally.newest and category != "all":

@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ecphora.cli.learn import open_embedder
+from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.model.ports import Extractor, Strategy
 from ecphora.model.types import Extraction, Mention
 from ecphora.models.rule_extractor import RuleExtractor
@@ -25,9 +27,7 @@ from ecphora.strategies.baselines import Dense
 from ecphora.strategies.ecphory import strategy as ecphory
 from ecphora.strategies.ecphory.strategy import Ecphory
 from ecphora_bench.ablation.strategy_results import StrategyResults
-from ecphora_bench.command_options import open_embedder
-from ecphora_bench.datasets import read_cases
-from ecphora_bench.query_spaces import build_query_space
+from ecphora_bench.spaces import build_query_space
 
 DATASET = "2wikimultihopqa"
 DEPTHS = (0, 1, 2, 3)

@@ -17,6 +17,10 @@ from unittest.mock import patch
 import numpy as np
 from rich.console import Console
 
+from ecphora.cli.learn import open_embedder
+from ecphora.maintenance.learn.datasets import read_cases
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.model.graph.graph import Graph
 from ecphora.model.ports import Strategy
 from ecphora.model.types import Rows, Vectors
@@ -30,11 +34,8 @@ from ecphora.strategies.ecphory.engram_search import ActiveEngrams, normalize
 from ecphora.strategies.ecphory.strategy import Ecphory
 from ecphora_bench.ablation.open_question_tables import question_tables
 from ecphora_bench.ablation.strategy_results import StrategyResults, mean_figure
-from ecphora_bench.command_options import open_embedder
-from ecphora_bench.datasets import read_cases
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.query_spaces import QuerySpace, build_query_space
 from ecphora_bench.recall.run_records import Figure, Metric
+from ecphora_bench.spaces import build_query_space
 
 LIMITS = {"musique": 200, "2wikimultihopqa": 200, "realtalk": 400, "locomo": 400}
 """The sets, and the first questions of each that are asked."""

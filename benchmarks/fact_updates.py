@@ -3,7 +3,7 @@
 ``python benchmarks/fact_updates.py`` prints, for each part of ``tests/changes``, how many cases of each kind are
 correct, in how many of the others nothing was found, and how many look-alikes are wrongly taken for an update.
 ``--rules`` leaves the update scorer out. The parts: ``seen`` and ``unseen`` are in the tests; these and ``held`` were
-read while rules were written and are training data of ``scripts/train_update_scorer.py``. Nobody read ``fresh`` and
+read while rules were written and are training data of ``training/train_update_scorer.py``. Nobody read ``fresh`` and
 ``later``, and nothing was trained on them; ``later`` was used to choose how to train.
 
 Then it does the same for long histories that nobody read either: what one person told an assistant, or several people
@@ -15,10 +15,10 @@ found.
 ``held_languages.jsonl``, in how many changes in plain words an edge says that the new message supersedes or contradicts
 the old one, and in how many look-alikes there is any such edge. Nothing is trained on these cases.
 
-``--memories`` prints, for each language of ``scripts/data/memories/held_many``, memories of many matters, how many of
+``--memories`` prints, for each language of ``training/data/memories/held_many``, memories of many matters, how many of
 the changed facts are found, and how many pairs found are no change. Nothing is trained on them either.
 
-``--logs`` does the same for the memories of ``scripts/data/logs``, notes of events that recur, which train the judge
+``--logs`` does the same for the memories of ``training/data/logs``, notes of events that recur, which train the judge
 and not the update scorer.
 
 ``--embedder`` chooses another packaged embedder than that of a new scope.
@@ -35,15 +35,15 @@ from ecphora import SQLiteStore
 from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER, PACKAGED_EMBEDDERS
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "unit"), str(ROOT / "scripts")]
+sys.path[:0] = [str(ROOT / "tests" / "unit"), str(ROOT / "training")]
 
 import test_fact_updates  # noqa: E402  # defines what is correct
 from update_groups import judge_memories  # noqa: E402
 
-from ecphora.retrieval.validity import pending_supersessions  # noqa: E402
+from ecphora.retrieval.validity import pending_supersessions, supersessions  # noqa: E402
 
 HISTORIES, LANGUAGES = "held_histories", "held_languages"
-MEMORIES, LOGS = ROOT / "scripts" / "data" / "memories" / "held_many", ROOT / "scripts" / "data" / "logs"
+MEMORIES, LOGS = ROOT / "training" / "data" / "memories" / "held_many", ROOT / "training" / "data" / "logs"
 TURN_FIELDS = ("id", "at", "speaker", "session", "text")
 """What a message of ``LANGUAGES`` lists."""
 
@@ -68,7 +68,7 @@ def report_histories(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCa
     for space, turns in turns_by_space.items():
         memory = test_fact_updates.consolidated_memory(store, embedder, {"id": space, "told": turns}, rules=rules)
         graph, labels = memory.graph(), labels_by_space[space]
-        known = test_fact_updates.supersessions(graph)
+        known = supersessions(graph)
         is_reported = ~known.is_contradiction
         pairs = zip(known.old[is_reported].tolist(), known.new[is_reported].tolist(), strict=True)
         found = {(graph.id(old), graph.id(new)) for old, new in pairs}
@@ -103,7 +103,7 @@ def report_languages(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCa
         is_change = case["kind"] != "none"
         count = counts.setdefault(case["id"].partition("-")[0], Counter())
         count["changes" if is_change else "look-alikes"] += 1
-        count["found" if is_change else "wrong"] += bool(len(test_fact_updates.supersessions(memory.graph())))
+        count["found" if is_change else "wrong"] += bool(len(supersessions(memory.graph())))
     for language, count in [*sorted(counts.items()), ("all", sum(counts.values(), Counter[str]()))]:
         print(f"{language:3} found {count['found']}/{count['changes']}; wrong {count['wrong']}/{count['look-alikes']}")
 
@@ -139,7 +139,7 @@ def _report_spaces(
             continue
         memory = test_fact_updates.consolidated_memory(store, embedder, {"id": space, "told": turns}, rules=rules)
         graph = memory.graph()
-        known = test_fact_updates.supersessions(graph)
+        known = supersessions(graph)
         pairs = zip(known.old.tolist(), known.new.tolist(), strict=True)
         found = {(graph.id(old), graph.id(new)) for old, new in pairs}
         labels = {(change["old"], change["new"]) for change in changes if change["space"] == space}
@@ -165,13 +165,13 @@ def report_cases(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCache,
         is_correct = test_fact_updates.is_correct(memory, case)
         correct.setdefault(part, Counter())[kind] += is_correct
         sizes.setdefault(part, Counter())[kind] += 1
-        empty[part] += not is_correct and not len(test_fact_updates.supersessions(memory.graph()))
+        empty[part] += not is_correct and not len(supersessions(memory.graph()))
     false_positives: Counter[str] = Counter()
     controls: Counter[str] = Counter()
     for case in read_cases("control"):
         part = str(case["part"])
         memory = test_fact_updates.consolidated_memory(store, embedder, case, rules=rules)
-        false_positives[part] += bool(len(test_fact_updates.supersessions(memory.graph())))
+        false_positives[part] += bool(len(supersessions(memory.graph())))
         controls[part] += 1
     for part, counts in correct.items():
         kinds = ", ".join(f"{kind} {counts[kind]}/{sizes[part][kind]}" for kind in test_fact_updates.KINDS)

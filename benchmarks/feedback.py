@@ -15,11 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from ecphora import E5Embedder, Memory, RecallOptions
+from ecphora.maintenance.learn import metrics
+from ecphora.maintenance.learn.datasets import Case, Question, read_cases
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.strategies.fused.strategy import Fused
-from ecphora_bench.datasets import Case, Question, read_cases
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.recall import metrics
-from ecphora_bench.recall.recall_run import RECALL_LIMIT, ranked_documents, temporary_memory
+from ecphora_bench.recall import intervals
+from ecphora_bench.recall.recall_run import RECALL_LIMIT, ranked_documents
+from ecphora_bench.spaces import temporary_memory
 
 TOP = 10
 """Hits that the feedback considers."""
@@ -83,7 +85,7 @@ def cross_halves(case: Case, embedder: CachingEmbedder, number: int | None) -> I
 
 def format_line(name: str, group: str, rows: Sequence[QuestionResult], column: int) -> str:
     values = np.array([row.values for row in rows])[:, :, column]
-    low, high = metrics.bootstrap_interval(values[:, 2] - values[:, 1])
+    low, high = intervals.bootstrap_interval(values[:, 2] - values[:, 1])
     before, without_co_use, with_co_use, removed = values.mean(axis=0)
     return (
         f"{name:16} {group:18} n {len(rows):4}  {MEASURES[column][0]:10}  before {before:.3f}  "

@@ -1,7 +1,7 @@
 """Which text of a conversation to recall with: ``python benchmarks/follow_up.py [--rules]``.
 
-Reads the conversations of ``scripts/data/conversations.jsonl`` (described in ``conversations.md`` beside it) and the
-spaces of ``scripts/data/memories`` that they are about. Prints how often an entry that answers the last message is
+Reads the conversations of ``training/data/conversations.jsonl`` (described in ``conversations.md`` beside it) and the
+spaces of ``training/data/memories`` that they are about. Prints how often an entry that answers the last message is
 first, and among the first three, if the question is the last message alone, all user messages joined, or what
 ``question_from_messages`` makes of them, as ``recall_for`` does. The column ``questions`` has the questions that the
 same spaces come with, each after another question of its space: they stand on their own, and context can only harm
@@ -26,12 +26,12 @@ from ecphora import Memory, RecallOptions, SQLiteStore
 from ecphora.language.names.mentions import names
 from ecphora.language.scripts import estimate_tokens
 from ecphora.language.terms import extract_terms
+from ecphora.maintenance.learn.datasets import Case, read_cases
 from ecphora.models.embedders.from_setting import PACKAGED_EMBEDDERS
 from ecphora.remember.messages import question_from_messages
 from ecphora.testing import FakeClock
-from ecphora_bench.datasets import Case, read_cases
 
-DATA = Path(__file__).parents[1] / "scripts" / "data"
+DATA = Path(__file__).parents[1] / "training" / "data"
 MAX_TOKENS = (0, 4, 6, 8, 10, 12, 16, 24, 1000)
 """The most tokens of a message that gets context, of the rules that are compared."""
 Rule = Callable[[Sequence[str]], str]

@@ -8,7 +8,7 @@ asked without a goal, with the goal in front of the question ("bake a cake: What
 memory is the first hit and among the first three, and how often there is any evidence, strong or weak. The weight was
 chosen on the memories in odd places, counted from 1 (``--part odd``); ``--weight`` tries others.
 
-``--set talks --spaces 2`` prints instead what goals that fit nothing cost in conversations of ``scripts/data``:
+``--set talks --spaces 2`` prints instead what goals that fit nothing cost in conversations of ``training/data``:
 recall@5 of their answerable questions without a goal, and each with a goal of ``goals.jsonl``.
 """
 
@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from ecphora import Episode, Evidence, Memory, RecallOptions
+from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.recall.recollection import Recollection
 from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import FakeClock
-from ecphora_bench.datasets import read_cases
 
 CASES = Path(__file__).with_name("goals.jsonl")
-DATA = Path(__file__).parents[1] / "scripts" / "data"
+DATA = Path(__file__).parents[1] / "training" / "data"
 WITHOUT, IN_QUESTION, BESIDE, FOREIGN = WAYS = ("without", "in the question", "goal=", "goal= of others")
 PARTS = {"odd": 0, "even": 1}
 KINDS = ("ambiguous", "clear", "unanswerable")

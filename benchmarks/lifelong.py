@@ -23,6 +23,11 @@ import numpy as np
 from rich.console import Console
 
 from ecphora import Memory
+from ecphora.cli.learn import open_embedder
+from ecphora.maintenance.learn.datasets import Case, Question, read_cases
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.query_spaces import QuerySpace
+from ecphora.maintenance.learn.regression import Numbers
 from ecphora.model.ports import Strategy
 from ecphora.model.times import parse_time
 from ecphora.model.types import Episode, Kind
@@ -31,11 +36,6 @@ from ecphora.strategies.weave.strategy import Weave
 from ecphora_bench.ablation.ablation_run import QuestionResult, question_result
 from ecphora_bench.ablation.open_question_tables import question_tables
 from ecphora_bench.ablation.strategy_results import mean_figure
-from ecphora_bench.command_options import open_embedder
-from ecphora_bench.datasets import Case, Question, read_cases
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.query_spaces import QuerySpace
-from ecphora_bench.recall.metrics import Numbers
 from ecphora_bench.recall.run_records import Figure, Metric
 
 ROUNDS = (1, 5, 10, 18)

@@ -1,10 +1,10 @@
 """Whether equal recalls give equal results: ``python benchmarks/repeat.py [--ms N] [--questions N] [--json]``.
 
-One memory holds texts of many people, of spaces of ``scripts/data/memories/many``. Its questions are asked three times,
-each time in another order, at the same time of the clock and without the access log: by a fresh process on the machine
-as it is, and by another one beside two processes that keep two cores busy. Printed is for how many questions any answer
-differs from the first one: in the hits, their scores, contributions and reasons, the confidence, or the number of
-memories read; and for how many in the first hit. ``--ms`` gives each recall a deadline for reading.
+One memory holds texts of many people, of spaces of ``training/data/memories/many``. Its questions are asked three
+times, each time in another order, at the same time of the clock and without the access log: by a fresh process on the
+machine as it is, and by another one beside two processes that keep two cores busy. Printed is for how many questions
+any answer differs from the first one: in the hits, their scores, contributions and reasons, the confidence, or the
+number of memories read; and for how many in the first hit. ``--ms`` gives each recall a deadline for reading.
 """
 
 import argparse
@@ -21,10 +21,10 @@ from pathlib import Path
 from time import perf_counter
 
 from ecphora import Memory, RecallOptions, Recollection
+from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.testing import FakeClock
-from ecphora_bench.datasets import read_cases
 
-DATA = Path(__file__).parents[1] / "scripts" / "data" / "memories"
+DATA = Path(__file__).parents[1] / "training" / "data" / "memories"
 SET = "many"
 ORDERS: tuple[Callable[[Iterable[str]], Iterable[str]], ...] = (list, lambda texts: list(texts)[::-1], sorted)
 """The orders in which the questions are asked, one for each round."""

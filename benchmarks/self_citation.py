@@ -1,8 +1,8 @@
 """What a wrong answer does to later recalls: ``python benchmarks/self_citation.py [--set NAME] [--spaces N]``.
 
-Reads spaces of ``scripts/data/memories``. To each unanswerable question that resembles an answerable one (``near``), an
-assistant gives the answer of that one after the words of the question: a plausible and wrong answer. It is stored as a
-memory with the speaker "Assistant", or with ``record_response``. Printed are the bands of evidence when the same
+Reads spaces of ``training/data/memories``. To each unanswerable question that resembles an answerable one (``near``),
+an assistant gives the answer of that one after the words of the question: a plausible and wrong answer. It is stored as
+a memory with the speaker "Assistant", or with ``record_response``. Printed are the bands of evidence when the same
 question is asked again, the part of the questions whose first hit is a stored answer, and recall@5 of the answerable
 questions of the same spaces.
 """
@@ -16,10 +16,10 @@ from itertools import islice
 from pathlib import Path
 
 from ecphora import Memory, RecallOptions, Recollection
+from ecphora.maintenance.learn.datasets import Case, Question, read_cases
 from ecphora.testing import FakeClock
-from ecphora_bench.datasets import Case, Question, read_cases
 
-DATA = Path(__file__).parents[1] / "scripts" / "data" / "memories"
+DATA = Path(__file__).parents[1] / "training" / "data" / "memories"
 ASSISTANT = "Assistant"
 WAYS = ("nothing", "as a memory", "record_response")
 K = 5

@@ -15,8 +15,8 @@ import numpy as np
 
 from ecphora import E5Embedder, Episode, Memory
 from ecphora.cli.demo.show import load_conversation
+from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.model.types import Vectors
-from ecphora_bench.datasets import read_cases
 
 QUESTION_COUNT = 200
 """Questions of the recalls that are timed."""

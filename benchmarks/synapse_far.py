@@ -13,6 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ecphora.maintenance.learn.datasets import read_cases
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.regression import Numbers
 from ecphora.model.graph.graph import CachedDerivation, Graph
 from ecphora.model.graph.grouping import concatenate_ranges, rank_in_group
 from ecphora.model.ports import Strategy
@@ -27,9 +30,6 @@ from ecphora.strategies.synapse.spreading_activation import Iteration
 from ecphora.strategies.synapse.strategy import LAYER_CONFIG, Synapse
 from ecphora_bench.ablation.strategy_results import StrategyResults, build_spaces, ranked_questions
 from ecphora_bench.ablation.stress import FILTERS
-from ecphora_bench.datasets import read_cases
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.recall.metrics import Numbers
 
 MAX_MEMORIES = 20
 """The most memories of a word that is a concept."""

@@ -16,6 +16,11 @@ from unittest.mock import patch
 
 import numpy as np
 
+from ecphora.maintenance.learn.datasets import Case, read_cases
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.query_spaces import QuerySpace
+from ecphora.maintenance.learn.regression import Numbers
+from ecphora.maintenance.learn.training_examples import space_parts
 from ecphora.model.graph.graph import Graph
 from ecphora.model.ports import Strategy
 from ecphora.model.types import Evidence, Mask, Query
@@ -27,11 +32,7 @@ from ecphora.strategies.synapse.dual_trigger import TriggerResult
 from ecphora.strategies.synapse.layer_consolidation import Layer
 from ecphora.strategies.synapse.strategy import FAITHFUL, Synapse
 from ecphora_bench.ablation.strategy_results import StrategyResults, build_spaces
-from ecphora_bench.datasets import Case, read_cases
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.learning.training_examples import space_parts
-from ecphora_bench.query_spaces import QuerySpace
-from ecphora_bench.recall.metrics import Numbers, bootstrap_interval
+from ecphora_bench.recall.intervals import bootstrap_interval
 
 SIZES = (4, 8, 16, 64)
 """Episodes of a small memory."""

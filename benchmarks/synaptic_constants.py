@@ -18,13 +18,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ecphora.cli.learn import open_embedder
+from ecphora.maintenance.learn import datasets
+from ecphora.maintenance.learn.datasets import Case
+from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.model.ports import Strategy
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.synaptic.strategy import Synaptic
-from ecphora_bench import datasets
-from ecphora_bench.command_options import open_embedder
-from ecphora_bench.datasets import Case
-from ecphora_bench.query_spaces import QuerySpace, build_query_space
+from ecphora_bench.spaces import build_query_space
 
 FRACTIONS, TAUS, SCALES = (0.95, 0.9, 0.85, 0.8), (2.0, 3.0, 5.0), (0.3, 0.4636666711414976, 0.7)
 LEAST_TURNS = 12

@@ -23,6 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecphora import strategies
+from ecphora.cli.learn import open_embedder
+from ecphora.maintenance.learn import datasets
+from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation, Strategy
@@ -33,9 +36,7 @@ from ecphora.strategies.synaptic.lif_neuron import stimulate
 from ecphora.strategies.synaptic.network_state import network_state
 from ecphora.strategies.synaptic.strategy import FAITHFUL, PublishedSynaptic, Synaptic
 from ecphora.testing import NOON, sample_node
-from ecphora_bench import datasets
-from ecphora_bench.command_options import open_embedder
-from ecphora_bench.query_spaces import QuerySpace, build_query_space
+from ecphora_bench.spaces import build_query_space
 
 Numbers = NDArray[np.float64]
 PUBLISHED = "as published"

@@ -22,6 +22,11 @@ import numpy as np
 from rich.console import Console
 
 from ecphora import RecallOptions
+from ecphora.cli.learn import open_embedder
+from ecphora.maintenance.learn.datasets import Case, read_cases
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.query_spaces import QuerySpace
+from ecphora.maintenance.learn.regression import Numbers
 from ecphora.model.graph.graph import epoch_seconds
 from ecphora.model.ports import Strategy
 from ecphora.model.types import Kind, Link, Reading
@@ -31,13 +36,8 @@ from ecphora.strategies.weave import tiers
 from ecphora.strategies.weave.strategy import FAITHFUL, Weave
 from ecphora_bench.ablation.open_question_tables import question_tables
 from ecphora_bench.ablation.strategy_results import StrategyResults, mean_figure
-from ecphora_bench.command_options import open_embedder
-from ecphora_bench.datasets import Case, read_cases
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.query_spaces import QuerySpace, build_query_space
-from ecphora_bench.recall.metrics import Numbers
-from ecphora_bench.recall.recall_run import temporary_memory
 from ecphora_bench.recall.run_records import Figure, Metric
+from ecphora_bench.spaces import build_query_space, temporary_memory
 
 DECAYS = {
     "half-life 1 day": ImportanceDecay(half_life=1.0),

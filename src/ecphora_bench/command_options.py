@@ -9,33 +9,24 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ecphora.cli.context import HomePath, open_context
+from ecphora.cli.context import HomePath
+from ecphora.cli.learn import FOLDER, Decorator, embedder_option, open_embedder
 from ecphora.errors import InvalidInput
+from ecphora.maintenance.learn import datasets
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.types import Reading
 
-from . import datasets
-from .embedding_cache import CachingEmbedder
-from .recall.recall_run import Tick, make_run
+from .question_limit import DISTRACTORS, cut_episodes
+from .recall.recall_run import make_run
+from .strategy_variants import SYNTAX
 
 TABLE_WIDTH = 116
 """Width in columns of a table when the output is not a terminal."""
 
-FOLDER = HomePath(exists=True, file_okay=False, path_type=Path)
 NEW_FOLDER = HomePath(file_okay=False, path_type=Path)
 JSON_TARGET = HomePath(dir_okay=False, allow_dash=True)
-FILE = HomePath(exists=True, dir_okay=False, path_type=Path)
-NEW_FILE = HomePath(dir_okay=False, path_type=Path)
 POSITIVE_INT = click.IntRange(min=1)
-
-Decorator = Callable[[Callable[..., None]], Callable[..., None]]
-"""Adds options to a command."""
-
-embedder_option = click.option(
-    "--embedder", metavar="NAME", help="As for the other commands.  [env ECPHORA_EMBEDDER; default e5]"
-)
-"""The option of the commands that embed."""
 
 
 def limit_option(help_text: str = "The most questions of a set.") -> Decorator:
@@ -48,14 +39,11 @@ def json_option(help_text: str = "Write the figures as JSON lines; - is stdout."
     return click.option("--json", "json_target", type=JSON_TARGET, metavar="FILE", help=help_text)
 
 
-def set_option(help_text: str, *, is_required: bool = False) -> Decorator:
-    """The option that chooses sets."""
-    return click.option("--set", "dataset_names", multiple=True, required=is_required, metavar="NAME", help=help_text)
-
-
 def strategy_option(help_text: str) -> Decorator:
-    """The option that chooses strategies."""
-    return click.option("--strategy", "strategy_names", multiple=True, metavar="NAME", help=help_text)
+    """The option that chooses strategies, and variants of them."""
+    return click.option(
+        "--strategy", "strategy_names", multiple=True, metavar="STRATEGY", help=f"{help_text}  STRATEGY: {SYNTAX}."
+    )
 
 
 def data_options(*, is_required: bool = True) -> Decorator:
@@ -106,6 +94,16 @@ worlds_option = click.option(
 """The option that says how many worlds of probes are made."""
 
 
+distractors_option = click.option(
+    "--distractors",
+    type=click.IntRange(min=0),
+    default=DISTRACTORS,
+    show_default=True,
+    help="With --limit: the most episodes of a space that are stored beside the evidence of its questions.",
+)
+"""The option that says how much of a space is stored with a limit of questions."""
+
+
 def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose the questions and the output of the figures."""
     return _combine(data_options(), json_option(), limit_option(), embedder_option)(command)
@@ -128,11 +126,6 @@ def _combine(*options: Decorator) -> Decorator:
         return command
 
     return add
-
-
-def open_embedder(embedder: str | None) -> CachingEmbedder:
-    """The embedder named by the argument or else the environment, with a cache of its embeddings."""
-    return CachingEmbedder(open_context(as_json=False, embedder=embedder).settings.make_embedder())
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +154,11 @@ class BenchOptions:
     def read_cases(self, name: str) -> list[datasets.Case]:
         """The spaces of a set, with at most ``limit`` questions."""
         return list(datasets.read_cases(name, self.data_folder, self.documents, self.limit))
+
+    def read_cut_cases(self, name: str, distractors: int) -> list[datasets.Case]:
+        """The spaces of a set; with a ``limit`` of questions, episodes that these do not need are cut too."""
+        cases = self.read_cases(name)
+        return cases if self.limit is None else [cut_episodes(case, distractors) for case in cases]
 
     @property
     def data_folder(self) -> Path:
@@ -211,25 +209,3 @@ def open_lines(target: str | None, *, append: bool = False) -> Iterator[Callable
         raise InvalidInput(f"{target} cannot be written ({error})") from error
     with opener as file:
         yield lambda line: click.echo(line, file=file)
-
-
-@contextmanager
-def progress_bar(name: str, total: int) -> Iterator[Tick]:
-    """A progress bar on stderr, removed when done; none if stderr is not a terminal."""
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,} of {task.total:,}"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task(name, total=total)
-
-        def tick(done: int) -> None:
-            bar.advance(task, done)
-
-        yield tick

@@ -9,29 +9,24 @@ import click
 from rich.console import Console, Group
 
 from ecphora import strategies
+from ecphora.cli.learn import FILE, FOLDER, NEW_FILE, embedder_option, open_embedder, progress_bar, set_option
+from ecphora.maintenance.learn import datasets
 from ecphora.model.text_format import count_noun
 from ecphora.model.types import Reading
 from ecphora.models.llm_client import LLMClient
 from ecphora.models.llms.from_setting import LLM_CHOICES
 
-from . import datasets
 from .ablation import ablation_run, ablation_tables, ablations, charts, open_question_tables, open_questions
 from .answers import answer_files, answer_run, answer_summary, answer_tables, readers
 from .command_options import (
-    FILE,
-    FOLDER,
-    NEW_FILE,
     POSITIVE_INT,
     BenchOptions,
     conversion_options,
     dataset_options,
-    embedder_option,
-    open_embedder,
+    distractors_option,
     open_lines,
-    progress_bar,
     reading_options,
     reading_words,
-    set_option,
     strategy_option,
 )
 from .conversion.dataset_files import Conversion, write_set
@@ -41,6 +36,7 @@ from .probes.probe_command import probes_command
 from .recall import recall_tables, run_records
 from .recall.recall_run import RunOutcome, count_steps, make_run, run
 from .recall.run_records import Figure, RunRecord
+from .strategy_variants import parse_strategies
 
 
 @click.group(commands=[probes_command])
@@ -67,9 +63,7 @@ def recall(
     Embeddings are kept in the user's cache, so a second run is fast.
     """
     bench_options = BenchOptions(**options)
-    recall_strategies = [
-        strategies.resolve_strategy(name) for name in dict.fromkeys(strategy_names or strategies.strategy_names())
-    ]
+    recall_strategies = parse_strategies(strategy_names or strategies.strategy_names())
     names = bench_options.check_datasets(list(dataset_names) or datasets.dataset_names(bench_options.data_folder))
     with bench_options.open_run(
         bench_options.command_line(
@@ -98,24 +92,32 @@ def recall(
 @click.option(
     "--model", "model_names", multiple=True, metavar="NAME", help="Model to ablate; may be repeated.  [default: all]"
 )
-def ablate_command(*, dataset_names: Sequence[str], model_names: Sequence[str], **options: Any) -> None:
+@strategy_option("Variant of your own to compare with its model; may be repeated.")
+@distractors_option
+def ablate_command(
+    *,
+    dataset_names: Sequence[str],
+    model_names: Sequence[str],
+    strategy_names: Sequence[str],
+    distractors: int,
+    **options: Any,
+) -> None:
     """Run the papers' own ablations: each model complete and with parts left out, on the same questions.
+
+    With --strategy synapse:beta=0 and no --model, only SYNAPSE complete, your variant and the baselines are run. With
+    --limit, episodes that its questions do not need are not stored; --distractors says how many others are.
 
     Prints a table for each model and set; ecphora bench report makes the tables of lab/models.md from the JSON lines.
     Differences to the complete model have 95% bootstrap intervals over pairs.
     """
     bench_options = BenchOptions(**options)
-    models = ablations.select_models(model_names)
+    models = ablations.select_models(model_names, parse_strategies(strategy_names))
     names = bench_options.check_datasets(dataset_names or ablations.DEFAULT_DATASETS)
-    with bench_options.open_run(
-        bench_options.command_line("ablate", {"--set": dataset_names, "--model": model_names})
-    ) as (
-        embedder,
-        out,
-        write,
-    ):
+    words = {"--set": dataset_names, "--model": model_names, "--strategy": strategy_names}
+    words["--distractors"] = [str(distractors)] if bench_options.limit else []
+    with bench_options.open_run(bench_options.command_line("ablate", words)) as (embedder, out, write):
         for name in names:
-            cases = bench_options.read_cases(name)
+            cases = bench_options.read_cut_cases(name, distractors)
             with progress_bar(name, ablation_run.count_steps(cases, models)) as tick:
                 outcome = ablation_run.run(name, cases, models, embedder, tick)
             _report_outcome(outcome, ablation_tables.terminal_tables(outcome.figures), out, write)
@@ -157,9 +159,7 @@ def answer(
     again, so the same command continues an interrupted run. ecphora bench report makes the tables of that file.
     """
     bench_options = BenchOptions(**options)
-    recall_strategies = tuple(
-        strategies.resolve_strategy(name) for name in dict.fromkeys(("dense", *(strategy_names or ("fused",))))
-    )
+    recall_strategies = tuple(parse_strategies(("dense", *(strategy_names or ("fused",)))))
     plan, names = (
         answer_run.AnswerPlan(recall_strategies, budget, full_tokens, concurrency, price or (0.0, 0.0)),
         bench_options.check_datasets(dataset_names),
@@ -221,10 +221,7 @@ def open_questions_command(
     `ecphora bench draw` makes pictures of the JSON lines.
     """
     bench_options = BenchOptions(**options)
-    recall_strategies = [
-        strategies.resolve_strategy(name)
-        for name in dict.fromkeys(strategy_names or ("dense", "bm25", "rrf", *strategies.PAPERS, "fused"))
-    ]
+    recall_strategies = parse_strategies(strategy_names or ("dense", "bm25", "rrf", *strategies.PAPERS, "fused"))
     names = bench_options.check_datasets(dataset_names)
     parts = [open_questions.Part(name) for name in part_names] or list(open_questions.Part)
     words = {"--set": dataset_names, "--strategy": strategy_names, "--part": part_names}

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from ecphora import settings
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
+from ecphora.maintenance.learn import embedding_cache
 from ecphora.model.graph.graph import Graph
 from ecphora.model.ports import Activation
 from ecphora.model.types import Query, Vectors
@@ -18,7 +19,6 @@ from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.fused import weights
 from ecphora.strategies.fused.strategy import Fused
-from ecphora_bench import embedding_cache
 from ecphora_bench.ablation import ablation_tables, ablations
 from ecphora_bench.ablation.ablations import Model, PaperMeasurement, Variant
 from ecphora_bench.commands import bench
@@ -260,7 +260,7 @@ def test_ablate_prints_tables_by_model(data: Path, models: Mapping[str, Model]) 
 def test_ablate_json_writes_figures_with_differences(data: Path, models: Mapping[str, Model]) -> None:
     words = ("--set", "village", "--model", "fired", "--limit", 4, "--json", "-")
     run, *figures = [json.loads(line) for line in run_bench("ablate", "--data", data, *words).stdout.splitlines()]
-    assert run["command"] == "ecphora bench ablate --data DATA --set village --model fired --limit 4"
+    assert run["command"] == "ecphora bench ablate --data DATA --set village --model fired --distractors 100 --limit 4"
     assert all(line.keys() - {"difference"} == FIELDS | {"model"} for line in figures)
     assert {line["model"] for line in figures} == {"fired"}
     assert all(("difference" in line) == (line["strategy"] != "fired") for line in figures)
@@ -306,6 +306,34 @@ def test_report_of_ablations_is_inserted_into_a_document(
     assert isinstance(error, InvalidInput)
     assert "bench:start" in str(error)
     assert document.read_text() == text
+
+
+def test_ablate_compares_a_variant_of_the_command_line_with_its_model(data: Path) -> None:
+    words = ("ablate", "--data", data, "--set", "village", "--limit", 1, "--distractors", 1)
+    result = run_bench(*words, "--strategy", "synapse:beta=0,theta=.3", "--json", "-")
+    run, *figures = [json.loads(line) for line in result.stdout.splitlines()]
+    assert run["command"] == (
+        "ecphora bench ablate --data DATA --set village --strategy synapse:beta=0,theta=.3 --distractors 1 --limit 1"
+    )
+    assert {one["model"] for one in figures} == {"synapse"}
+    assert {one["strategy"] for one in figures} == {
+        "synapse",
+        "synapse:beta=0,theta=.3",
+        "dense",
+        "bm25",
+        "rrf",
+        "fused",
+    }
+    shown = run_bench(*words, "--strategy", "synapse:beta=0").stdout
+    assert "2 documents in 1 space" in shown
+    with pytest.raises(InvalidInput, match="synapse has no field 'zeta'; the fields are alpha, "):
+        run_bench(*words, "--strategy", "synapse:zeta=0")
+
+
+def test_recall_takes_variants_of_strategies(data: Path) -> None:
+    result = run_bench("recall", "--data", data, "--strategy", "bm25", "--strategy", "bm25:k1=0.5,b=0", "--json", "-")
+    names = {json.loads(line).get("strategy") for line in result.stdout.splitlines()[1:]}
+    assert names == {"bm25", "bm25:k1=0.5,b=0"}
 
 
 def test_ablate_rejects_unknown_models_and_sets(data: Path, models: Mapping[str, Model]) -> None:

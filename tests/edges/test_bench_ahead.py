@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora.errors import InvalidInput, InvalidRecord
-from ecphora_bench import embedding_cache
+from ecphora.maintenance.learn import embedding_cache, metrics
 from ecphora_bench.probes.loading import choose_probes, load_maker
 from ecphora_bench.probes.probe import Half, Kind
-from ecphora_bench.recall import metrics, recall_run
+from ecphora_bench.recall import recall_run
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 
 from ecphora import settings
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
+from ecphora.maintenance.learn import embedding_cache
 from ecphora.testing.llms import FakeChatServer, ScriptedLLM
-from ecphora_bench import embedding_cache
 from ecphora_bench.answers import answer_files, readers
 from ecphora_bench.commands import bench
 

@@ -9,10 +9,10 @@ from click.testing import CliRunner, Result
 
 import ecphora
 from ecphora.errors import InvalidInput
+from ecphora.maintenance.learn import datasets, embedding_cache
 from ecphora.model.types import Evidence, Reading
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.baselines import Bm25
-from ecphora_bench import datasets, embedding_cache
 from ecphora_bench.commands import bench
 from ecphora_bench.probes.loading import load_maker
 from ecphora_bench.probes.probe import Form, Half, Kind, Probe

@@ -100,7 +100,7 @@ def test_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def commands() -> list[tuple[str, click.Command]]:
     lazy = {name: command for name, command in main.commands.items() if isinstance(command, LazyCommand)}
-    return [(name, command.load()) for name, command in lazy.items() if name not in {"bench", "learn", "token"}]
+    return [(name, command.load()) for name, command in lazy.items() if name not in {"bench", "token"}]
 
 
 def test_every_command_is_loaded_by_its_name() -> None:
@@ -156,6 +156,16 @@ def test_bench_is_a_command() -> None:
     result = ecphora("bench", "--help")
     assert result.exit_code == 0
     assert "recall" in result.stdout
+
+
+def test_bench_without_its_package_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ecphora.cli.main.BENCH_PACKAGE", "ecphora_bench_elsewhere")
+    monkeypatch.setattr(main.commands["bench"], "place", "ecphora_bench_elsewhere.commands:bench")
+    result = ecphora("bench", "recall", "--data", ".")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert "clone the repository" in result.stderr
+    assert "./scripts/setup dev" in result.stderr
 
 
 # ---- real processes

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import ecphora.memory
 from ecphora import E5Embedder, Episode, Memory, RecallOptions, Recollection
+from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.model.ports import Embedder, Passage
 from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.models.rerankers.late_interaction import LateInteractionReader
@@ -23,11 +24,10 @@ from ecphora.models.update_scorer import E5UpdateScorer
 from ecphora.recall.candidate_reading import CandidateReading
 from ecphora.testing import FakeClock
 from ecphora.testing.readers import ASKED_ON
-from ecphora_bench.datasets import read_cases
 
 pytestmark = pytest.mark.slow
 
-DATA = Path(__file__).parents[2] / "scripts" / "data" / "memories"
+DATA = Path(__file__).parents[2] / "training" / "data" / "memories"
 CASES = tuple(islice(read_cases("many", DATA), 3))
 EPISODES = (
     *(replace(one, id=f"{case.space}-{one.id}") for case in CASES for one in case.episodes),

@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 
 from ecphora import strategies
+from ecphora.maintenance.learn import query_spaces
+from ecphora.maintenance.learn import temporary_memory as temporary_memories
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation
 from ecphora.model.types import Episode, Query
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing.samples import sample_batch, sample_node, sample_query
-from ecphora_bench import query_spaces
 from ecphora_bench.ablation import ablation_run
 from ecphora_bench.ablation.ablation_run import question_result
 from ecphora_bench.ablation.ablations import BASELINES, Model, TrainedPerFold, Variant
 from ecphora_bench.ablation.synapse_metrics import max_gold_cosine
-from ecphora_bench.datasets import Case, Question
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.query_spaces import QuerySpace
 from ecphora_bench.recall import recall_run
 from ecphora_bench.recall.run_records import Figure, Metric
 
@@ -79,11 +80,11 @@ def only_figure(
 @pytest.mark.medium
 def test_run_creates_each_memory_once(embedder: CachingEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     created: list[tuple[str, str]] = []
-    temporary_memory = recall_run.temporary_memory
+    temporary_memory = temporary_memories.temporary_memory
 
-    def counting_memory(case: Case, strategy: PartialBM25, *rest: object) -> object:
+    def counting_memory(opener: object, case: Case, strategy: PartialBM25, *rest: object, **options: object) -> object:
         created.append((case.space, strategy.name))
-        return temporary_memory(case, strategy, *rest)  # type: ignore[arg-type]
+        return temporary_memory(opener, case, strategy, *rest, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(query_spaces, "temporary_memory", counting_memory)
     writing = Variant("writing", PartialBM25("writing", writes_on_store=True))
@@ -91,15 +92,16 @@ def test_run_creates_each_memory_once(embedder: CachingEmbedder, monkeypatch: py
         Variant("reading", PartialBM25()),
         Variant("second reading", PartialBM25(first=1)),
         Variant("same memory", PartialBM25(first=1, writes_on_store=True), memory_owner=writing),
-        Variant("other writing", PartialBM25("other", writes_on_store=True)),
+        Variant("writing the same", PartialBM25("writing alike", writes_on_store=True)),
+        Variant("other writing", PartialBM25("other", first=2, writes_on_store=True)),
     )
     model = Model("writing", writing, variants)
     progress: list[int] = []
     outcome = ablation_run.run("set", CASES, [model], embedder, progress.append)
     assert created == [(space, name) for name in ("writing", "dense", "other") for space in ("a", "b")]
-    assert sum(progress) == ablation_run.count_steps(CASES, [model]) == 3 * 5 + 5 * (5 + len(BASELINES))
+    assert sum(progress) == ablation_run.count_steps(CASES, [model]) == 3 * 5 + 5 * (6 + len(BASELINES))
     assert [item.strategies for item in outcome.indexing_times] == [
-        ("writing", "same memory"),
+        ("writing", "same memory", "writing the same"),
         ("reading", "second reading", *(variant.label for variant in BASELINES)),
         ("other writing",),
     ]

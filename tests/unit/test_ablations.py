@@ -10,6 +10,8 @@ import pytest
 
 from ecphora import strategies
 from ecphora.errors import UnknownName
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Episode, Link, Query
@@ -22,9 +24,7 @@ from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import sample_batch, sample_entity, sample_node, sample_query
 from ecphora_bench.ablation import ablations
 from ecphora_bench.ablation.ablations import BASELINES, Model, TrainedPerFold, Variant
-from ecphora_bench.datasets import Case, Question
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.query_spaces import build_query_space
+from ecphora_bench.spaces import build_query_space
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ecphora.errors import InvalidInput, InvalidRecord
-from ecphora_bench.recall import metrics
+from ecphora_bench.recall import intervals
 from ecphora_bench.recall.recall_run import make_run
 from ecphora_bench.recall.run_records import Difference
 
@@ -71,7 +71,7 @@ def test_set_of_large_categories_has_no_others(ahead: Any, ask: Callable[..., An
 
 def plain_interval(differences: list[float]) -> tuple[float, float]:
     """The readable version: the means of 1,000 resamples in order, interpolated between two neighbors."""
-    draws = np.random.default_rng(metrics.SEED).integers(len(differences), size=(1_000, len(differences)))  # noqa: TID251
+    draws = np.random.default_rng(intervals.SEED).integers(len(differences), size=(1_000, len(differences)))  # noqa: TID251
     means = sorted(sum(differences[place] for place in draw) / len(differences) for draw in draws.tolist())
     ends = []
     for part in (0.025, 0.975):

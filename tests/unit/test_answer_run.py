@@ -11,6 +11,8 @@ import pytest
 
 from ecphora import __version__, strategies
 from ecphora.errors import InvalidInput, InvalidRecord, LLMUnavailable
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.ports import LLM, Prompt
 from ecphora.model.types import Episode
 from ecphora.models import prompts
@@ -21,8 +23,6 @@ from ecphora_bench.answers import answer_files, answer_run, answer_summary, answ
 from ecphora_bench.answers.answer_files import AnswerLine
 from ecphora_bench.answers.answer_run import FULL_CONTEXT, AnswerPlan, AnswerRun
 from ecphora_bench.answers.readers import ExtractiveReader
-from ecphora_bench.datasets import Case, Question
-from ecphora_bench.embedding_cache import CachingEmbedder
 from ecphora_bench.recall import recall_run
 from ecphora_bench.recall.run_records import ALL, ANSWERABLE, Figure, Metric
 

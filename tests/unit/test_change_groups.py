@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-GROUPS = ROOT / "scripts" / "data" / "change_groups.jsonl"
+GROUPS = ROOT / "training" / "data" / "change_groups.jsonl"
 HELD = ROOT / "tests" / "changes" / "held_languages.jsonl"
 
 

@@ -15,7 +15,7 @@ from ecphora_bench.ablation.ablations import BASELINES, DENSE, Model, PaperMeasu
 from ecphora_bench.ablation.comparison import compare
 from ecphora_bench.ablation.result_columns import QuestionColumns, ResultColumns
 from ecphora_bench.ablation.synapse_metrics import LOW_SIMILARITY
-from ecphora_bench.recall import metrics
+from ecphora_bench.recall import intervals
 from ecphora_bench.recall.run_records import UNANSWERABLE, Difference, Figure, Metric
 
 
@@ -218,7 +218,7 @@ def test_equal_results_have_zero_difference() -> None:
     recall_figure = only_figure(found, "less", Metric.RECALL, 5)
     assert recall_figure.low < recall_figure.value < recall_figure.high
     assert recall_figure.difference == Difference("full", 0, 0, 0)
-    assert metrics.bootstrap_interval(np.array([n % 7 < 5 for n in range(50)], np.float64)) == (
+    assert intervals.bootstrap_interval(np.array([n % 7 < 5 for n in range(50)], np.float64)) == (
         recall_figure.low,
         recall_figure.high,
     )

@@ -1,4 +1,4 @@
-"""The conversations of scripts/data/conversations.jsonl: their form, their evidence and their counts."""
+"""The conversations of training/data/conversations.jsonl: their form, their evidence and their counts."""
 
 import json
 from collections import Counter
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-DATA = Path(__file__).parents[2] / "scripts" / "data"
+DATA = Path(__file__).parents[2] / "training" / "data"
 KINDS = ("follow_up", "new_topic")
 
 

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from ecphora.errors import InvalidInput, InvalidRecord
+from ecphora.maintenance.learn import datasets
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora_bench import datasets
 from ecphora_bench.commands import bench
 from ecphora_bench.conversion.dataset_files import Conversion, Task, Turn, write_set
 from ecphora_bench.conversion.perltqa import convert_perltqa

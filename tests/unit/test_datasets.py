@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ecphora.errors import InvalidInput, InvalidRecord, UnknownName
+from ecphora.maintenance.learn import datasets
 from ecphora.model.types import Episode
-from ecphora_bench import datasets
 
 DOC = {"space": "s", "id": "1", "text": "Rain fell."}
 QUESTION = {"space": "s", "id": "q", "question": "Did it rain?", "category": "easy", "evidence": ["1"]}

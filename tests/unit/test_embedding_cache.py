@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from ecphora.errors import StoreError
+from ecphora.maintenance.learn import embedding_cache
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.ports import english_embedder
 from ecphora.model.types import Vectors
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora_bench import embedding_cache
-from ecphora_bench.embedding_cache import CachingEmbedder
 
 
 class Counting(HashingEmbedder):

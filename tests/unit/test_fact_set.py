@@ -1,4 +1,4 @@
-"""The lists of facts, and the sets that ``scripts/fact_set.py`` makes of them."""
+"""The lists of facts, and the sets that ``training/fact_set.py`` makes of them."""
 
 import importlib
 import re
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.medium  # the first to import the script
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The script as a module."""
-    monkeypatch.syspath_prepend(ROOT / "scripts")
+    monkeypatch.syspath_prepend(ROOT / "training")
     return importlib.import_module("fact_set")
 
 

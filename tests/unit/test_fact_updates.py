@@ -1,8 +1,7 @@
 """Fact updates on 120 cases and 120 look-alikes, written by hand for this project; none comes from a data set.
 
-All of them are training data of ``scripts/train_update_scorer.py``, so these tests guard what has been reached. Results
-on cases that nobody has read are measured by ``benchmarks/fact_updates.py`` and reported in
-lab/consolidation.md.
+All of them are training data of ``training/train_update_scorer.py``, so these tests guard what has been reached.
+Results on cases that nobody has read are measured by ``benchmarks/fact_updates.py``; lab/consolidation.md has them.
 """
 
 import json

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ecphora.models.embedders.e5.interaction_head import InteractionHead, TokenStates
 from ecphora.models.rerankers.late_interaction import HEAD_FILE
 
-sys.path.append(str(Path(__file__).parents[2] / "scripts"))
+sys.path.append(str(Path(__file__).parents[2] / "training"))
 
 from interaction_graph import (
     FEATURES,

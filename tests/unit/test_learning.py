@@ -8,28 +8,27 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from ecphora.cli.learn import learn
 from ecphora.errors import InvalidInput
+from ecphora.maintenance.learn import embedding_cache, training_examples
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train
-from ecphora.memory import Memory
-from ecphora.model.types import Episode
-from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.strategies.fused import weights
-from ecphora.strategies.fused.reading import READING_FEATURES
-from ecphora.strategies.fused.strategy import Fused
-from ecphora_bench import embedding_cache
-from ecphora_bench.ablation import charts
-from ecphora_bench.commands import bench
-from ecphora_bench.datasets import Case, Question
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.learning import training_examples
-from ecphora_bench.learning.learn_command import learn
-from ecphora_bench.learning.training_examples import (
+from ecphora.maintenance.learn.training_examples import (
     assign_folds,
     cross_validate,
     rank_examples,
     score_results,
     space_parts,
 )
+from ecphora.memory import Memory
+from ecphora.model.types import Episode
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.strategies.fused import weights
+from ecphora.strategies.fused.reading import READING_FEATURES
+from ecphora.strategies.fused.strategy import Fused
+from ecphora_bench.ablation import charts
+from ecphora_bench.commands import bench
 from ecphora_bench.recall.run_records import Figure, Metric
 
 pytestmark = pytest.mark.slow
@@ -91,7 +90,7 @@ def test_questions_with_evidence_in_two_parts_are_left_out() -> None:
 
 
 def test_examples_of_a_data_set(embedder: CachingEmbedder) -> None:
-    found = training_examples.dataset_examples("ferries", CASES, embedder)
+    found = training_examples.dataset_examples(Memory, "ferries", CASES, embedder)
     full_spaces = [one for one in found if one.is_full_space]
     assert [(one.dataset, one.space, one.is_answerable) for one in full_spaces[:9]] == [("ferries", "a", True)] * 8 + [
         ("ferries", "a", False)
@@ -109,7 +108,7 @@ def test_examples_of_a_data_set(embedder: CachingEmbedder) -> None:
 
 
 def test_cross_validation_trains_on_other_spaces(embedder: CachingEmbedder) -> None:
-    found = [one for one in training_examples.dataset_examples("ferries", CASES, embedder) if one.is_full_space]
+    found = [one for one in training_examples.dataset_examples(Memory, "ferries", CASES, embedder) if one.is_full_space]
     training_spaces: list[set[str]] = []
 
     def train(examples: list[FusedExample]) -> FusedModel:

@@ -1,4 +1,4 @@
-"""The least weights of ``scripts/train_fused.py``."""
+"""The least weights of ``training/train_fused.py``."""
 
 import importlib
 from dataclasses import replace
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.medium  # imports a script
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The script as a module."""
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "scripts")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "training")
     return importlib.import_module("train_fused")
 
 

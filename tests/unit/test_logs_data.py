@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).parents[2] / "scripts" / "data"
+DATA = Path(__file__).parents[2] / "training" / "data"
 
 
 def read_notes() -> dict[str, list[dict[str, Any]]]:

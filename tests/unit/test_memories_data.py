@@ -1,4 +1,4 @@
-"""The memories of scripts/data/memories: their format, their evidence, and what is held back."""
+"""The memories of training/data/memories: their format, their evidence, and what is held back."""
 
 import json
 import re
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ecphora_bench.datasets import dataset_names, read_cases
+from ecphora.maintenance.learn.datasets import dataset_names, read_cases
 
-DATA = Path(__file__).parents[2] / "scripts" / "data" / "memories"
+DATA = Path(__file__).parents[2] / "training" / "data" / "memories"
 SETS = tuple(dataset_names(DATA))
 CATEGORIES = {
     *("direct", "paraphrase", "update", "then", "context", "when", "who", "multi", "list", "unanswerable"),

@@ -5,7 +5,8 @@ from math import log2
 import numpy as np
 import pytest
 
-from ecphora_bench.recall import metrics
+from ecphora.maintenance.learn import metrics
+from ecphora_bench.recall import intervals
 
 RANKED = ("a", "b", "c", "d", "e")
 
@@ -71,55 +72,55 @@ def test_auroc_equals_worked_examples(positives: list[float], negatives: list[fl
 
 
 def test_interval_of_equal_values_is_their_value() -> None:
-    assert metrics.bootstrap_interval(np.full(7, 0.25)) == (0.25, 0.25)
-    assert metrics.bootstrap_interval(np.array([0.5])) == (0.5, 0.5)
+    assert intervals.bootstrap_interval(np.full(7, 0.25)) == (0.25, 0.25)
+    assert intervals.bootstrap_interval(np.array([0.5])) == (0.5, 0.5)
 
 
 def test_interval_of_a_mean_is_near_the_normal_one() -> None:
     values = np.repeat([0.0, 1.0], 200)
-    low, high = metrics.bootstrap_interval(values)
+    low, high = intervals.bootstrap_interval(values)
     error = 1.96 * 0.5 / 20  # of a mean of 400 with deviation 1/2
     assert low == pytest.approx(0.5 - error, abs=0.01)
     assert high == pytest.approx(0.5 + error, abs=0.01)
-    assert metrics.bootstrap_interval(values) == (low, high)
+    assert intervals.bootstrap_interval(values) == (low, high)
 
 
 def test_interval_of_a_percentile_contains_it() -> None:
     values = np.arange(101, dtype=float)
-    low, high = metrics.bootstrap_interval(values, metrics.percentile(50))
-    assert low < metrics.percentile(50)(values) == 50 < high
+    low, high = intervals.bootstrap_interval(values, intervals.percentile(50))
+    assert low < intervals.percentile(50)(values) == 50 < high
 
 
 @pytest.mark.medium
 def test_interval_of_auroc_contains_it() -> None:
-    assert metrics.auroc_bootstrap_interval(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == (1.0, 1.0)
-    low, high = metrics.auroc_bootstrap_interval(np.array([1.0, 2.0, 3.0] * 9), np.array([2.0, 0.0] * 9))
+    assert intervals.auroc_bootstrap_interval(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == (1.0, 1.0)
+    low, high = intervals.auroc_bootstrap_interval(np.array([1.0, 2.0, 3.0] * 9), np.array([2.0, 0.0] * 9))
     assert 0 < low < 0.75 < high < 1
 
 
 @pytest.mark.medium
 def test_resamples_of_equally_many_questions_use_the_same_draws() -> None:
     values = np.modf(np.arange(40) * 0.618)[0]
-    np.testing.assert_allclose(metrics.resample(values + 0.25) - metrics.resample(values), 0.25)
-    low, high = metrics.percentile_interval(metrics.resample(values))
-    assert (low, high) == metrics.bootstrap_interval(values)
+    np.testing.assert_allclose(intervals.resample(values + 0.25) - intervals.resample(values), 0.25)
+    low, high = intervals.percentile_interval(intervals.resample(values))
+    assert (low, high) == intervals.bootstrap_interval(values)
     positive = np.array([0.9, 0.8, 0.7] * 5)
     negative = np.array([0.6, 0.1] * 5)
     np.testing.assert_array_equal(
-        metrics.resample_auroc(positive, negative), metrics.resample_auroc(positive * 2, negative * 2)
+        intervals.resample_auroc(positive, negative), intervals.resample_auroc(positive * 2, negative * 2)
     )
 
 
 def test_ratio_of_sums_differs_from_the_mean_ratio() -> None:
     numerators, denominators = np.array([1.0, 0.0, 0.0] * 20), np.array([1.0, 1.0, 4.0] * 20)
-    samples = metrics.resample_ratios(numerators, denominators)
+    samples = intervals.resample_ratios(numerators, denominators)
     assert 0 < samples.min() < samples.max() < 1
     assert samples.mean() == pytest.approx(1 / 6, abs=0.01)  # the mean of the ratios would be 1 / 3
-    assert (metrics.resample_ratios(np.ones(3), np.zeros(3)) == 0).all()
+    assert (intervals.resample_ratios(np.ones(3), np.zeros(3)) == 0).all()
 
 
 def test_gate_refusals_count_questions_below_the_threshold() -> None:
     positive, negative = np.full(60, 0.5), np.array([0.1] * 30 + [0.9] * 10)
-    samples = metrics.resample_gate_refusals(positive, negative, 0.025)
-    assert samples.shape == (metrics.RESAMPLES,)
+    samples = intervals.resample_gate_refusals(positive, negative, 0.025)
+    assert samples.shape == (intervals.RESAMPLES,)
     assert samples.mean() == pytest.approx(0.75, abs=0.02)

@@ -26,7 +26,7 @@ from ecphora.strategies.eisa.necessity import FEATURES, LogisticModel, Necessity
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_graph, sample_node, sample_query, sample_vector
 
 ROOT = Path(__file__).parents[2]
-LINES = ROOT / "scripts" / "data" / "encm.jsonl"
+LINES = ROOT / "training" / "data" / "encm.jsonl"
 SHIPPED = ROOT / "src" / "ecphora" / "strategies" / "eisa" / "weights" / "necessity.json"
 MINILM = weights.load_necessity_classifier(MiniLMEmbedder.name)
 BY_HAND = NecessityClassifier(feature_model=LogisticModel(-1.0, (2.0, 1.0, -0.5, -1.0, 0.25)))
@@ -215,7 +215,7 @@ def test_only_episodes_are_in_a_bank() -> None:
 
 
 def test_shipped_weights_match_the_training_lines() -> None:
-    """After changing the lines, train again: ``python scripts/train_necessity.py``."""
+    """After changing the lines, train again: ``python training/train_necessity.py``."""
     provenance = json.loads(SHIPPED.read_text(encoding="utf-8"))["provenance"]
     lines = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
     assert provenance["lines_sha256"] == hashlib.sha256(LINES.read_bytes()).hexdigest()

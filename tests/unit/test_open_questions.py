@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.ports import Activation
 from ecphora.model.types import Episode, Extraction, Link, Mention
 from ecphora.models.embedders.hashing import HashingEmbedder
@@ -21,8 +23,6 @@ from ecphora_bench.ablation import open_question_tables, over_retrieval, tunneli
 from ecphora_bench.ablation.ablation_run import QuestionResult
 from ecphora_bench.ablation.extraction_noise import Noise, NoisyExtractor
 from ecphora_bench.ablation.strategy_results import StrategyResults, build_spaces, ranked_questions
-from ecphora_bench.datasets import Case, Question
-from ecphora_bench.embedding_cache import CachingEmbedder
 from ecphora_bench.recall.run_records import ANSWERABLE, Figure, Metric
 
 NAMES = tuple(f"Name{letter}" for letter in "abcdefghij")

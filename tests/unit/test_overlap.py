@@ -1,4 +1,4 @@
-"""``scripts/overlap.py``: the check that no training text repeats a text of a data set."""
+"""``training/overlap.py``: the check that no training text repeats a text of a data set."""
 
 import importlib.util
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "overlap.py"
+SCRIPT = Path(__file__).parents[2] / "training" / "overlap.py"
 ORIGINAL = "We carried the harmonium down four flights of stairs before anybody mentioned the lift."
 PARAPHRASE = "We carried our harmonium down the four flights of stairs before somebody mentioned the lift."
 OTHER = "Her uncle repairs clocks in a shed behind the tram depot, mostly on rainy afternoons."

@@ -1,4 +1,4 @@
-"""The passages of scripts/data: their form, their evidence, and the counts that their description states."""
+"""The passages of training/data: their form, their evidence, and the counts that their description states."""
 
 import json
 from collections import Counter
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ecphora_bench.datasets import read_cases
+from ecphora.maintenance.learn.datasets import read_cases
 
-DATA = Path(__file__).parents[2] / "scripts" / "data"
+DATA = Path(__file__).parents[2] / "training" / "data"
 PARAGRAPHS_OF_ARTICLE = 4
 
 

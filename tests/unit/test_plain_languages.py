@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TRAINING, HELD = (
-    ROOT / "scripts" / "data" / "plain_languages.jsonl",
+    ROOT / "training" / "data" / "plain_languages.jsonl",
     ROOT / "tests" / "changes" / "held_languages.jsonl",
 )
 COUNTS = {

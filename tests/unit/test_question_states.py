@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-QUESTIONS = Path(__file__).parents[2] / "scripts" / "data" / "question_states.jsonl"
+QUESTIONS = Path(__file__).parents[2] / "training" / "data" / "question_states.jsonl"
 STATES = ("former", "present", "other")
 
 

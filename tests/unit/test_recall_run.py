@@ -13,13 +13,14 @@ from rich.console import Console
 
 from ecphora import Memory, Recollection, strategies
 from ecphora.errors import InvalidRecord
+from ecphora.maintenance.learn import temporary_memory
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.graph.graph import Graph
 from ecphora.model.ports import Activation, NodeReader, Strategy
 from ecphora.model.types import Episode, Query, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval.confidence import DEFAULT_BANDS
-from ecphora_bench.datasets import Case, Question
-from ecphora_bench.embedding_cache import CachingEmbedder
 from ecphora_bench.recall import recall_run, recall_tables, run_records
 from ecphora_bench.recall.run_records import Figure, Metric
 
@@ -149,7 +150,7 @@ def test_query_time_is_that_of_the_question_or_the_end_of_its_space(embedder: Ca
     assert {query.as_of for query in recording.queries} == {None}
     undated = RecordingStrategy()
     recall_run.run("set", [Case("s", (Episode("Snow.", "1"),), (question("q", "Snow?", "1"),))], [undated], embedder)
-    assert {query.now for query in undated.queries} == {recall_run.DEFAULT_NOW}
+    assert {query.now for query in undated.queries} == {temporary_memory.DEFAULT_NOW}
 
 
 def test_progress_counts_all_steps(embedder: CachingEmbedder) -> None:
@@ -171,10 +172,9 @@ def test_writing_strategies_have_separate_memories(embedder: CachingEmbedder) ->
         replace(stimulating, name="again"),
     ]
     assert [[strategy.name for strategy in group] for group in recall_run.group_by_memory(strategy_list)] == [
-        ["stimulating"],
+        ["stimulating", "again"],
         ["reading", "bm25"],
         ["processing"],
-        ["again"],
     ]
     assert not recall_run.needs_own_memory(replace(stimulating, writes_on_store=False))
     episodes = (Episode("Snow fell.", "1"), Episode("More snow.", "2"), Episode("Ice.", "3"))

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ecphora_bench.recall import metrics
+from ecphora.maintenance.learn import metrics
+from ecphora_bench.recall import intervals
 from ecphora_bench.recall.reliability import calibration_error, reliability_bins
 
 
@@ -52,5 +53,5 @@ def test_brier_score_equals_worked_example() -> None:
     expected = ((0 + 0.04 + 0.25) / 3 + (0 + 0.16) / 2) / 2
     assert metrics.brier_score(positives, negatives) == pytest.approx(expected)
     assert metrics.brier_score(np.full(3, 0.5), np.full(9, 0.5)) == 0.25
-    low, high = metrics.brier_bootstrap_interval(positives, negatives)
+    low, high = intervals.brier_bootstrap_interval(positives, negatives)
     assert 0 <= low < expected < high

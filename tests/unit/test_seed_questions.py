@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Memory
+from ecphora.maintenance.learn.datasets import Case, Question
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval.entity_links import unit_vectors
 from ecphora.strategies.ecphory import engram_index, engram_search
-from ecphora_bench.datasets import Case, Question
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -1,4 +1,4 @@
-"""``scripts/sentence_set.py``: sentences as documents, and answers that are missing."""
+"""``training/sentence_set.py``: sentences as documents, and answers that are missing."""
 
 import gzip
 import importlib
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+TRAINING = Path(__file__).parents[2] / "training"
 
 pytestmark = pytest.mark.medium  # the first to import the script
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.medium  # the first to import the script
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The script as a module."""
-    monkeypatch.syspath_prepend(SCRIPTS)
+    monkeypatch.syspath_prepend(TRAINING)
     return importlib.import_module("sentence_set")
 
 

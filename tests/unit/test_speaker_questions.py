@@ -1,4 +1,4 @@
-"""The questions of scripts/data/speakers: their form, their evidence, their twins and their counts."""
+"""The questions of training/data/speakers: their form, their evidence, their twins and their counts."""
 
 import json
 from collections import Counter
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ecphora_bench.datasets import dataset_names, read_cases
+from ecphora.maintenance.learn.datasets import dataset_names, read_cases
 
-DATA = Path(__file__).parents[2] / "scripts" / "data"
+DATA = Path(__file__).parents[2] / "training" / "data"
 SPEAKERS = DATA / "speakers"
 SETS = tuple(dataset_names(SPEAKERS))
 CATEGORIES = ("direct", "paraphrase", "context", "update", "when", "multi")

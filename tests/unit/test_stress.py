@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.model.types import Episode
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies import resolve_strategy
@@ -14,10 +17,8 @@ from ecphora_bench.ablation import stress
 from ecphora_bench.ablation.ablation_run import QuestionResult
 from ecphora_bench.ablation.strategy_results import StrategyResults, build_spaces
 from ecphora_bench.ablation.synapse_metrics import gold_cosines, max_gold_cosine
-from ecphora_bench.datasets import Case, Question
-from ecphora_bench.embedding_cache import CachingEmbedder
-from ecphora_bench.query_spaces import QuerySpace, build_query_space
 from ecphora_bench.recall.run_records import Figure, Metric
+from ecphora_bench.spaces import build_query_space
 
 COUNT = 20
 SAME, OTHER = "ana sails her boat", "loud trains leave"

@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -16,6 +17,9 @@ from .context import EXIT_CODES_HELP, ErrorHandlingGroup
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 gc.set_threshold(50_000)
 atexit.register(gc.freeze)
+
+BENCH_PACKAGE = "ecphora_bench"
+"""The package of the benchmarks, which a checkout has and the wheel does not."""
 
 COMMANDS = {
     "remember": (".remember:remember", "Remember texts: the arguments, files, or stdin by paragraph."),
@@ -52,8 +56,8 @@ COMMANDS = {
     "backup": (".consolidation:backup", "Copy the whole file while it is in use."),
     "serve": (".serve:serve", "Serve the memory file over HTTP."),
     "token": (".serve:token", "Make, list and revoke the access tokens of the server."),
-    "learn": ("ecphora_bench.learning.learn_command:learn", "Learn from questions whose evidence is known."),
-    "bench": ("ecphora_bench.commands:bench", "Measure recall on public data sets."),
+    "learn": (".learn:learn", "Learn from questions whose evidence is known."),
+    "bench": (f"{BENCH_PACKAGE}.commands:bench", "Measure recall on public data sets."),
 }
 """The commands: where each is defined, and the line that ``ecphora --help`` prints of it."""
 
@@ -84,8 +88,10 @@ class LazyCommand(click.Command):
         self.place = place
 
     def load(self) -> click.Command:
-        """Import the command."""
+        """Import the command. Raises ``ClickException`` for ``bench`` where the benchmarks cannot be imported."""
         module, _, function = self.place.partition(":")
+        if module.startswith(BENCH_PACKAGE) and find_spec(BENCH_PACKAGE) is None:
+            raise click.ClickException(_missing_benchmarks())
         command: click.Command = getattr(import_module(module, __package__), function)
         return command
 
@@ -93,6 +99,21 @@ class LazyCommand(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         return self.load().make_context(info_name, args, parent, **extra)
+
+
+def _missing_benchmarks() -> str:
+    """The sentence that says where the benchmarks are; the address of the repository is that of pyproject.toml."""
+    from importlib.metadata import PackageNotFoundError, metadata  # noqa: PLC0415  # too slow for --help
+
+    try:
+        links = dict(entry.split(", ", 1) for entry in metadata("ecphora").get_all("Project-URL") or ())
+    except PackageNotFoundError:  # run from a folder that nothing installed
+        links = {}
+    address = f" ({links['Repository']})" if "Repository" in links else ""
+    return (
+        f"the benchmarks are not part of the installed package; clone the repository{address} "
+        "and run ./scripts/setup dev in it"
+    )
 
 
 for _name, (_place, _help) in COMMANDS.items():

@@ -1,6 +1,6 @@
 """Questions that ask for a class of things ("which cities", "what pets", "my vehicle"), and the instances of classes.
 
-The instances come from a lexicon, ``lexicon/classes.npz``, which ``scripts/build_class_lexicon.py`` makes of WordNet,
+The instances come from a lexicon, ``lexicon/classes.npz``, which ``training/build_class_lexicon.py`` makes of WordNet,
 GeoNames and CLDR. It is read when a question asks for a class, not before. WordNet is English; in other languages only
 classes of places are known.
 """

@@ -1,7 +1,7 @@
 """The built-in update scorer: a cross-encoder over two texts, in about 100 languages.
 
 The first layers of multilingual-e5-small with low-rank adapters (:mod:`ecphora.models.embedders.e5.pair_adapters`),
-which ``scripts/train_update_scorer.py`` trains on texts that were written for this project.
+which ``training/train_update_scorer.py`` trains on texts that were written for this project.
 """
 
 import os
@@ -30,7 +30,7 @@ KEPT_PAIRS = 1_024
 
 ADAPTERS_FILE = "update_adapters.npz"
 ADAPTERS_DIGEST = "cc80dc574dd78ace8931ce27ec6c673200cc89565c68377abd167db100507341"
-"""SHA-256 of the adapters' file; ``scripts/train_update_scorer.py`` prints that of a new one."""
+"""SHA-256 of the adapters' file; ``training/train_update_scorer.py`` prints that of a new one."""
 
 
 class E5UpdateScorer:

@@ -14,16 +14,19 @@ from itertools import pairwise
 
 import numpy as np
 
+from ecphora.maintenance.learn.datasets import Case
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.query_spaces import QuerySpace
+from ecphora.maintenance.learn.temporary_memory import Tick
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation, Strategy
 from ecphora.model.types import Access, AccessKind, WriteBatch
 from ecphora.retrieval import filters, fusion
 from ecphora.strategies.baselines import Dense
 
-from ..datasets import Case
-from ..embedding_cache import CachingEmbedder
-from ..query_spaces import QuerySpace, build_query_space
-from ..recall.recall_run import IndexingTime, RunOutcome, Tick
+from ..recall.recall_run import IndexingTime, RunOutcome
+from ..spaces import build_query_space
+from ..strategy_variants import fills_same_memory
 from .ablations import BASELINES, Model, TrainedPerFold, Variant, rival_variants
 from .comparison import MULTI_HOP, compare
 from .result_columns import QuestionColumns, ResultColumns
@@ -109,12 +112,17 @@ def _is_dated(cases: Sequence[Case]) -> bool:
 def _group_by_memory(variants: Sequence[Variant], cases: Sequence[Case]) -> list[tuple[Strategy, list[Variant]]]:
     """The strategies that fill a memory each, with the variants that recall from it."""
     is_dated = _is_dated(cases)
-    groups: dict[Variant | None, tuple[Strategy, list[Variant]]] = {}
+    groups: list[tuple[Strategy, list[Variant]]] = []
+    shared = Dense()
     for variant in variants:
-        writer = variant.writer(counts_write_on_store=is_dated)
-        owner = None if writer is None else variant.memory_owner or variant
-        groups.setdefault(owner, (writer or Dense(), []))[1].append(variant)
-    return list(groups.values())
+        writer = variant.writer(counts_write_on_store=is_dated) or shared
+        for other, group in groups:
+            if fills_same_memory(writer, other):
+                group.append(variant)
+                break
+        else:
+            groups.append((writer, [variant]))
+    return groups
 
 
 def _question_columns(spaces: Sequence[QuerySpace]) -> QuestionColumns:

@@ -12,9 +12,11 @@ from functools import lru_cache
 import numpy as np
 
 from ecphora import strategies
-from ecphora.errors import UnknownName
+from ecphora.errors import InvalidInput, UnknownName
 from ecphora.maintenance import learn
+from ecphora.maintenance.learn import training_examples
 from ecphora.maintenance.learn.fused_training import UNTRAINED, FusedExample, train
+from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.maintenance.learn.side_network_training import ContrastiveExample
 from ecphora.model.ports import Strategy
 from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER
@@ -36,8 +38,6 @@ from ecphora.strategies.synaptic.strategy import PublishedSynaptic, Synaptic
 from ecphora.strategies.weave import strategy as weave
 from ecphora.strategies.weave.strategy import Weave
 
-from ..learning import training_examples
-from ..query_spaces import QuerySpace
 from ..recall.recall_run import needs_own_memory
 from .synapse_ablations import addition_ablations, paper_ablations, published_ablations
 
@@ -378,10 +378,39 @@ def rival_variants(model: Model) -> list[Variant]:
     return rivals if model.paper_measurements else []
 
 
-def select_models(names: Iterable[str]) -> list[Model]:
-    """The models of these names; without names all but those as published; raises ``UnknownName``."""
-    wanted = list(dict.fromkeys(names)) or [name for name in MODELS if name not in strategies.FAITHFUL]
+def select_models(names: Iterable[str], own: Sequence[Strategy] = ()) -> list[Model]:
+    """The models of these names; without names all but those as published; raises ``UnknownName``.
+
+    ``own`` are variants of a user, whose names begin with those of their models. Each is added to its model; the model
+    of one that is not among the names has no other variants.
+    """
+    wanted = list(dict.fromkeys(names))
     for name in wanted:
         if name not in MODELS:
             raise UnknownName(f"no model is called {name!r}; choose one of {', '.join(MODELS)}")
-    return [MODELS[name] for name in wanted]
+    if not wanted and not own:
+        wanted = [name for name in MODELS if name not in strategies.FAITHFUL]
+    models = {name: MODELS[name] for name in wanted}
+    for strategy in own:
+        model, reference = _model_of_variant(strategy.name)
+        known = models.get(model.name) or Model(model.name, model.full)
+        added = [Variant(strategy.name, strategy, reference=reference)]
+        if reference is not None and reference not in known.variants:
+            added.insert(0, reference)
+        models[model.name] = replace(known, variants=(*known.variants, *added))
+    return list(models.values())
+
+
+def _model_of_variant(text: str) -> tuple[Model, Variant | None]:
+    """The model of a variant's name, such as ``synapse:beta=0``, and what it is compared with, if not the whole model.
+
+    A variant of ``synapse-faithful`` belongs to the model ``synapse``, and is compared with it as published.
+    """
+    name, _, fields = text.partition(":")
+    model = MODELS.get(name) or MODELS.get(name.removesuffix("-faithful"))
+    if model is None:
+        raise InvalidInput(f"strategy {text!r} has no model to compare with; the models are {', '.join(MODELS)}")
+    if not fields:
+        raise InvalidInput(f"strategy {text!r} is the whole model; change a field, as in {name}:FIELD=VALUE")
+    is_published = name not in MODELS
+    return model, next((one for one in model.variants if is_published and one.label == PUBLISHED_LABEL), None)

@@ -8,7 +8,9 @@ of answerable questions and true ones of unanswerable questions. A model's paper
 
 from collections.abc import Iterator, Mapping
 
-from ..recall import metrics
+from ecphora.maintenance.learn import metrics
+
+from ..recall import intervals
 from ..recall.run_records import ALL, ANSWERABLE, Difference, Figure, Metric
 from .ablations import BASELINES, Model, PaperMeasurement, Variant, rival_variants
 from .result_columns import Estimate, FigureKey, QuestionColumns, ResultColumns, gold_fractions, mean_estimate
@@ -35,7 +37,7 @@ def compare(
             estimates[variant].update(_PAPER_MEASUREMENTS[measurement](variant, model, results, questions))
         base = variant.reference or model.full
         for (metric, k, category), estimate in estimates[variant].items():
-            low, high = metrics.percentile_interval(estimate.samples)
+            low, high = intervals.percentile_interval(estimate.samples)
             base_estimate = None if variant is base else estimates[base].get((metric, k, category))
             difference = None if base_estimate is None else _difference(base, estimate, base_estimate)
             yield Figure(
@@ -46,7 +48,7 @@ def compare(
 
 
 def _difference(base: Variant, one: Estimate, whole: Estimate) -> Difference:
-    return Difference(base.label, one.value - whole.value, *metrics.percentile_interval(one.samples - whole.samples))
+    return Difference(base.label, one.value - whole.value, *intervals.percentile_interval(one.samples - whole.samples))
 
 
 def _standard_figures(results: ResultColumns, questions: QuestionColumns) -> Iterator[tuple[FigureKey, Estimate]]:
@@ -72,7 +74,7 @@ def _standard_figures(results: ResultColumns, questions: QuestionColumns) -> Ite
         area = metrics.auroc(positives, negatives)
         yield (
             (Metric.AUROC, None, ALL),
-            Estimate(area, metrics.resample_auroc(positives, negatives), len(questions.is_answerable)),
+            Estimate(area, intervals.resample_auroc(positives, negatives), len(questions.is_answerable)),
         )
 
 

@@ -6,13 +6,13 @@ from enum import StrEnum
 from hashlib import blake2b
 
 from ecphora.language.names.normalization import normalize_name
+from ecphora.maintenance.learn.datasets import Case
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.temporary_memory import Tick
 from ecphora.model.ports import Extractor, Strategy
 from ecphora.model.types import Extraction, Mention
 from ecphora.models.rule_extractor import RuleExtractor
 
-from ..datasets import Case
-from ..embedding_cache import CachingEmbedder
-from ..recall.recall_run import Tick
 from ..recall.run_records import Figure
 from .strategy_results import CUTOFFS, StrategyResults, build_spaces
 

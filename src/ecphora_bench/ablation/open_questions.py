@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.temporary_memory import Tick
+from ecphora.maintenance.learn.training_examples import space_parts
 from ecphora.model.ports import Strategy
 
-from ..datasets import Case, Question
-from ..embedding_cache import CachingEmbedder
-from ..learning.training_examples import space_parts
-from ..recall.recall_run import Tick
 from ..recall.run_records import ANSWERABLE, Figure
 from . import extraction_noise, over_retrieval, stress, tunneling_metrics
 from .strategy_results import BASELINES, CUTOFFS, StrategyResults, build_spaces

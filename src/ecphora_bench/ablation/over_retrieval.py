@@ -11,14 +11,14 @@ from dataclasses import replace
 import numpy as np
 
 from ecphora.language.scripts import estimate_tokens
+from ecphora.maintenance.learn.datasets import Case
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.query_spaces import QuerySpace
+from ecphora.maintenance.learn.regression import Numbers
+from ecphora.maintenance.learn.temporary_memory import Tick
 from ecphora.model.ports import Strategy
 from ecphora.retrieval import filters, fusion
 
-from ..datasets import Case
-from ..embedding_cache import CachingEmbedder
-from ..query_spaces import QuerySpace
-from ..recall.metrics import Numbers
-from ..recall.recall_run import Tick
 from ..recall.run_records import ANSWERABLE, Figure, Metric
 from .ablation_run import QuestionResult
 from .strategy_results import (

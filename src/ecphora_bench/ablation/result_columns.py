@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ecphora.maintenance.learn.regression import Numbers
 from ecphora.model.types import Mask
 
-from ..recall import metrics
-from ..recall.metrics import Numbers
+from ..recall import intervals
 from ..recall.run_records import Metric
 
 
@@ -65,13 +65,13 @@ def gold_fractions(results: ResultColumns, questions: QuestionColumns, k: int) -
 
 
 def mean_estimate(values: Numbers) -> Estimate:
-    return Estimate(float(values.mean()), metrics.resample(values), len(values))
+    return Estimate(float(values.mean()), intervals.resample(values), len(values))
 
 
 def ratio_estimate(numerators: Numbers, denominators: Numbers) -> Estimate:
     whole = float(denominators.sum())
     return Estimate(
         float(numerators.sum()) / whole if whole else 0.0,
-        metrics.resample_ratios(numerators, denominators),
+        intervals.resample_ratios(numerators, denominators),
         len(numerators),
     )

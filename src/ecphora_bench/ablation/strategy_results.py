@@ -6,15 +6,16 @@ from itertools import repeat
 
 import numpy as np
 
+from ecphora.maintenance.learn.datasets import Case
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.query_spaces import QuerySpace
+from ecphora.maintenance.learn.regression import Numbers
 from ecphora.model.ports import Extractor, Strategy
 
-from ..datasets import Case
-from ..embedding_cache import CachingEmbedder
-from ..query_spaces import QuerySpace, build_query_space
-from ..recall import metrics
-from ..recall.metrics import Numbers
+from ..recall import intervals
 from ..recall.recall_run import group_by_memory
 from ..recall.run_records import Difference, Figure, Metric
+from ..spaces import build_query_space
 from .ablation_run import QuestionResult, question_result
 
 CUTOFFS = (5, 10)
@@ -110,8 +111,8 @@ def mean_figure(
     difference = None
     if base is not None:
         change = values - base
-        difference = Difference(reference, float(change.mean()), *metrics.bootstrap_interval(change))
-    low, high = metrics.bootstrap_interval(values)
+        difference = Difference(reference, float(change.mean()), *intervals.bootstrap_interval(change))
+    low, high = intervals.bootstrap_interval(values)
     return Figure(
         dataset, strategy, category, *measure, len(values), float(values.mean()), low, high, difference=difference
     )

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ecphora.maintenance.learn.query_spaces import QuerySpace
+from ecphora.maintenance.learn.regression import Numbers
 from ecphora.model.ports import Strategy
 from ecphora.model.types import Mask
 from ecphora.strategies.synapse.strategy import Synapse
 
-from ..query_spaces import QuerySpace
-from ..recall import metrics
-from ..recall.metrics import Numbers
+from ..recall import intervals
 from ..recall.run_records import Difference, Figure, Metric
 from .strategy_results import SpacesByStrategy, StrategyResults, mean_figure, ranked_questions
 from .synapse_metrics import LOW_COSINE, LOW_SIMILARITY_CUTOFF, MIN_LOW_SIMILARITY_QUESTIONS, gold_cosines
@@ -83,11 +83,11 @@ def _row_figures(
         base = None if row == reference else others[mask]
         yield mean_figure(name, row, category, (Metric.RECALL, k), recalls[mask], base=base, reference=reference)
     losses, value = _losses(recalls, is_far)
-    low, high = metrics.percentile_interval(losses)
+    low, high = intervals.percentile_interval(losses)
     difference = None
     if row != reference:
         other_losses, other_value = _losses(others, is_far)
-        change = metrics.percentile_interval(losses - other_losses)
+        change = intervals.percentile_interval(losses - other_losses)
         difference = Difference(reference, value - other_value, *change)
     yield Figure(name, row, label, Metric.LOSS, k, int(is_far.sum()), value, low, high, difference=difference)
     ranks = [np.array(one.gold_ranks) for one in results.results_by_strategy[row]]
@@ -98,7 +98,10 @@ def _row_figures(
 def _losses(recalls: Numbers, is_far: Mask) -> tuple[Numbers, float]:
     """1 - far / near: of resamples of the questions, and of the questions themselves."""
     far, near = is_far.astype(np.float64), (~is_far).astype(np.float64)
-    far_means, near_means = metrics.resample_ratios(recalls * far, far), metrics.resample_ratios(recalls * near, near)
+    far_means, near_means = (
+        intervals.resample_ratios(recalls * far, far),
+        intervals.resample_ratios(recalls * near, near),
+    )
     kept = np.divide(far_means, near_means, out=np.ones_like(far_means), where=near_means > 0)
     near_mean = float(recalls[~is_far].mean())
     return 1 - kept, 1 - float(recalls[is_far].mean()) / near_mean if near_mean else 0.0

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from ecphora.maintenance.learn.query_spaces import QuerySpace
+from ecphora.maintenance.learn.regression import Numbers
 from ecphora.model.types import Evidence
 from ecphora.retrieval import dense
 from ecphora.retrieval.confidence import DEFAULT_BANDS
 from ecphora.strategies.synapse.confidence_gate import calibrate_gate
 
-from ..query_spaces import QuerySpace
-from ..recall import metrics
-from ..recall.metrics import Numbers
+from ..recall import intervals
 from ..recall.run_records import ANSWERABLE, UNANSWERABLE, Metric
 from .ablations import Model, Variant
 from .result_columns import Estimate, FigureKey, QuestionColumns, ResultColumns, gold_fractions, mean_estimate
@@ -64,9 +64,9 @@ def low_similarity_figures(
     if far.sum() < MIN_LOW_SIMILARITY_QUESTIONS:
         return
     recalls = gold_fractions(results[variant], questions, LOW_SIMILARITY_CUTOFF)[has_ranking]
-    far_recall = Estimate(float(recalls[far > 0].mean()), metrics.resample_ratios(recalls * far, far), int(far.sum()))
+    far_recall = Estimate(float(recalls[far > 0].mean()), intervals.resample_ratios(recalls * far, far), int(far.sum()))
     yield (Metric.RECALL, LOW_SIMILARITY_CUTOFF, LOW_SIMILARITY), far_recall
-    overall = metrics.resample(recalls)
+    overall = intervals.resample(recalls)
     kept = np.divide(far_recall.samples, overall, out=np.ones_like(overall), where=overall > 0)
     loss = 1 - far_recall.value / float(recalls.mean()) if recalls.any() else 0.0
     yield (Metric.LOSS, LOW_SIMILARITY_CUTOFF, LOW_SIMILARITY), Estimate(loss, 1 - kept, far_recall.n)
@@ -92,9 +92,9 @@ def gate_figures(
     if not len(positives) or not len(negatives):
         return
     threshold = float(calibrate_gate(positives, MAX_FALSE_REFUSALS))
-    threshold_samples = metrics.resample(positives, lambda samples: calibrate_gate(samples, MAX_FALSE_REFUSALS))
+    threshold_samples = intervals.resample(positives, lambda samples: calibrate_gate(samples, MAX_FALSE_REFUSALS))
     yield (Metric.THRESHOLD, None, ANSWERABLE), Estimate(threshold, threshold_samples, len(positives))
-    refusal_samples = metrics.resample_gate_refusals(positives, negatives, MAX_FALSE_REFUSALS)
+    refusal_samples = intervals.resample_gate_refusals(positives, negatives, MAX_FALSE_REFUSALS)
     yield (
         (Metric.GATE_REFUSAL, None, UNANSWERABLE),
         Estimate(float((negatives < threshold).mean()), refusal_samples, len(negatives)),

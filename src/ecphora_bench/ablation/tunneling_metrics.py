@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ecphora.maintenance.learn.query_spaces import QuerySpace
+from ecphora.maintenance.learn.regression import Numbers
 from ecphora.model.graph.graph import Graph
 from ecphora.model.ports import Activation, Strategy
 from ecphora.model.types import Query, Rows
@@ -23,8 +25,6 @@ from ecphora.strategies.synapse import dual_trigger, tunneling
 from ecphora.strategies.synapse.spreading_activation import initial
 from ecphora.strategies.synapse.strategy import DEFAULT_TOP_K, Synapse
 
-from ..query_spaces import QuerySpace
-from ..recall.metrics import Numbers
 from ..recall.run_records import Figure, Metric
 from .ablation_run import question_result
 from .strategy_results import CUTOFFS, SpacesByStrategy, mean_figure, ranked_questions

@@ -19,6 +19,9 @@ import numpy as np
 from ecphora import RecallOptions, __version__
 from ecphora.errors import LLMUnavailable
 from ecphora.language.scripts import estimate_tokens
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.temporary_memory import Tick
 from ecphora.memory import Memory
 from ecphora.model.ports import Prompt, Strategy
 from ecphora.model.types import Node
@@ -27,10 +30,9 @@ from ecphora.models.llm_client import Attempt, LLMClient
 from ecphora.models.prompts import quoting, replies
 from ecphora.recall.recollection import fit_to_budget
 
-from ..datasets import Case, Question
-from ..embedding_cache import CachingEmbedder
-from ..recall.recall_run import RECALL_LIMIT, Tick, group_by_memory, temporary_memory
+from ..recall.recall_run import RECALL_LIMIT, group_by_memory
 from ..recall.run_records import AnswerSetup
+from ..spaces import temporary_memory
 from .answer_files import AnswerFile, AnswerKey, AnswerLine, ReaderKey
 from .answer_summary import is_small_model
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecphora.errors import InvalidRecord
+from ecphora.maintenance.learn.regression import Numbers
 
-from ..recall import metrics
-from ..recall.metrics import Numbers
+from ..recall import intervals
 from ..recall.run_records import ALL, ANSWERABLE, Figure, Metric, Run, RunRecord
 from . import answer_scores
 from .answer_files import AnswerFile, AnswerLine, ReaderKey
@@ -72,7 +72,7 @@ class _FigureContext:
         self, category: str, metric: Metric, values: Numbers, low_high: tuple[float, float] | None = None
     ) -> Figure:
         """The mean of some values, with its interval."""
-        low, high = metrics.bootstrap_interval(values) if low_high is None else low_high
+        low, high = intervals.bootstrap_interval(values) if low_high is None else low_high
         one, value = self.first, float(values.mean())
         return Figure(one.dataset, one.context, category, metric, one.budget, len(values), value, low, high)
 
@@ -132,7 +132,7 @@ def _no_answer_figures(answers: Sequence[AnswerLine]) -> Iterator[Figure]:
         return
     yield place.figure(ALL, Metric.NO_ANSWER_RECALL, right[is_unanswerable])
     if is_refusal.any():
-        bounds = metrics.percentile_interval(metrics.resample_ratios(right, is_refusal.astype(np.float64)))
+        bounds = intervals.percentile_interval(intervals.resample_ratios(right, is_refusal.astype(np.float64)))
         yield place.figure(ALL, Metric.NO_ANSWER_PRECISION, right[is_refusal], bounds)
 
 

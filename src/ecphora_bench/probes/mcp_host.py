@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from ecphora.errors import StoreError
+from ecphora.maintenance.learn.temporary_memory import Tick
 from ecphora.model.types import Evidence
 from ecphora.tools.memory_tools import MAX_MEMORIES
 
-from ..recall.recall_run import Tick
 from .probe import Form, Kind, Probe, worlds
 from .probe_run import ProbeResult
 

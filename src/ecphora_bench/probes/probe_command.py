@@ -8,21 +8,21 @@ import click
 from rich.console import Console
 
 from ecphora import strategies
+from ecphora.cli.learn import embedder_option, progress_bar
 from ecphora.model.text_format import count_noun
 from ecphora.model.types import Reading
 
 from ..command_options import (
     NEW_FOLDER,
     BenchOptions,
-    embedder_option,
     json_option,
     limit_option,
-    progress_bar,
     reading_options,
     reading_words,
     strategy_option,
     worlds_option,
 )
+from ..strategy_variants import parse_strategies
 from .loading import choose_probes, load_maker
 from .mcp_host import STRATEGY, can_host, run_hosted
 from .probe import Form, Half, Kind, Probe
@@ -137,7 +137,7 @@ def _ask(
     """Ask the probes, print the table and write the figures."""
     baselines = [name for name in strategies.BASELINES if name != "recency"]
     names = list(dict.fromkeys(strategy_names or ("fused", *baselines)))
-    some = [strategies.resolve_strategy(name) for name in names]
+    some = parse_strategies(names)
     bench = BenchOptions(None, None, json_target, limit, embedder)
     words |= {"--strategy": strategy_names, "--by": [by] if by else []}
     words |= reading_words(reading, reading_ms)

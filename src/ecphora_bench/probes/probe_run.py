@@ -8,12 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ecphora import RecallOptions
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.temporary_memory import Tick
 from ecphora.memory import Memory
 from ecphora.model.ports import Strategy
 from ecphora.model.types import Episode, Evidence, Reading
 
-from ..embedding_cache import CachingEmbedder
-from ..recall.recall_run import Tick, group_by_memory
+from ..recall.recall_run import group_by_memory
 from .probe import Form, Probe, ProbeMemory, worlds
 
 HITS = 10

@@ -8,9 +8,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from ecphora.maintenance.learn import metrics
+from ecphora.maintenance.learn.regression import Numbers
 from ecphora.model.types import Evidence
 
-from ..recall import metrics
+from ..recall import intervals
 from ..recall.run_records import ALL, UNANSWERABLE, Figure, Metric
 from .probe import Probe
 from .probe_run import ProbeResult
@@ -73,9 +75,9 @@ def _group_figures(name: str, strategy: str, results: Sequence[ProbeResult]) -> 
 
 
 def _figure(
-    name: str, strategy: str, category: str, metric: Metric, values: metrics.Numbers, *, k: int | None = None
+    name: str, strategy: str, category: str, metric: Metric, values: Numbers, *, k: int | None = None
 ) -> Figure:
-    low, high = metrics.bootstrap_interval(values)
+    low, high = intervals.bootstrap_interval(values)
     return Figure(name, strategy, category, metric, k, len(values), float(values.mean()), low, high)
 
 

@@ -17,28 +17,28 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from ecphora import RecallOptions, __version__
+from ecphora.maintenance.learn import metrics
+from ecphora.maintenance.learn.datasets import Case, Question
+from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
+from ecphora.maintenance.learn.regression import Numbers
+from ecphora.maintenance.learn.temporary_memory import SpaceClock, Tick
 from ecphora.memory import Memory
-from ecphora.model.ports import Embedder, Extractor, IncrementalStrategy, Strategy, WritesOnStore
-from ecphora.model.times import parse_time
+from ecphora.model.ports import Embedder, IncrementalStrategy, Strategy, WritesOnStore
 from ecphora.model.types import Evidence, Reading
 from ecphora.recall.recollection import Recollection
 from ecphora.retrieval.confidence import DEFAULT_BANDS
 
-from ..datasets import Case, Question
-from ..embedding_cache import CachingEmbedder
-from . import metrics
-from .metrics import Numbers
+from ..spaces import temporary_memory
+from ..strategy_variants import fills_same_memory
+from . import intervals
 from .reliability import calibration_error, reliability_bins
 from .run_records import ALL, ANSWERABLE, UNANSWERABLE, Figure, Machine, Metric, Run
 
@@ -51,9 +51,6 @@ RANKING_LENGTH = 30
 """Documents of a ranking; later ones are ignored."""
 EMBEDDING_SAMPLES = 100
 """Questions of a set that are embedded again to measure the time."""
-DEFAULT_NOW = datetime(2026, 1, 1, tzinfo=UTC)
-"""The time of the clock in a space without times."""
-
 RANKING_METRICS = (
     (Metric.RECALL, metrics.recall_at_k, (5, 10, 20, 30)),
     (Metric.RECALL_ANY, metrics.recall_any_at_k, (1, 3, 5)),
@@ -61,9 +58,6 @@ RANKING_METRICS = (
     (Metric.NDCG, metrics.ndcg, (10,)),
 )
 """The measures of a ranking, each with its cuts."""
-
-Tick = Callable[[int], None]
-"""Called with the number of further steps done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +98,6 @@ class RunOutcome:
     results: tuple[RecallResult, ...] = ()
 
 
-@dataclass(slots=True)
-class _Clock:
-    now: datetime
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 def needs_own_memory(strategy: Strategy, *, counts_write_on_store: bool = True) -> bool:
     """Whether a strategy writes at consolidation or, if ``counts_write_on_store``, whenever an episode is stored."""
     writes_on_store = isinstance(strategy, WritesOnStore) and strategy.writes_on_store
@@ -119,15 +105,22 @@ def needs_own_memory(strategy: Strategy, *, counts_write_on_store: bool = True) 
 
 
 def group_by_memory(strategies: Iterable[Strategy]) -> list[list[Strategy]]:
-    """Strategies by the memory they recall from: those that only read share one, each that writes has its own."""
+    """Strategies by the memory they recall from: those that only read share one, those that write the same another."""
     groups: list[list[Strategy]] = []
-    shared: list[Strategy] = []
     for strategy in strategies:
-        group = [] if needs_own_memory(strategy) else shared
-        if not group:
-            groups.append(group)
-        group.append(strategy)
+        for group in groups:
+            if share_memory(strategy, group[0]):
+                group.append(strategy)
+                break
+        else:
+            groups.append([strategy])
     return groups
+
+
+def share_memory(strategy: Strategy, other: Strategy) -> bool:
+    """Whether two strategies can recall from one memory: neither writes, or both write the same."""
+    writes = needs_own_memory(strategy)
+    return writes == needs_own_memory(other) and (not writes or fills_same_memory(strategy, other))
 
 
 def count_steps(cases: Sequence[Case], strategies: Sequence[Strategy]) -> int:
@@ -182,54 +175,11 @@ def run(
     return RunOutcome(tuple(figures), len(cases), episodes, tuple(indexing), recalling, tuple(answers))
 
 
-@contextmanager
-def temporary_memory(
-    case: Case,
-    strategy: Strategy,
-    embedder: Embedder,
-    tick: Tick = lambda _steps: None,
-    extractor: Extractor | None = None,
-) -> Iterator[tuple[Memory, "_Clock"]]:
-    """A temporary memory that holds a space, opened with a strategy, and its clock, set to the space's last time.
-
-    It is stored without a reader, so that token codes are made only of what is read: vectors come from a cache.
-    """
-    clock = _Clock(_last_time(case))
-    with TemporaryDirectory(prefix="ecphora-bench-") as folder:
-        open_memory = partial(
-            Memory,
-            Path(folder, "space.db"),
-            embedder=embedder,
-            extractor=extractor,
-            clock=clock,
-            strategy=strategy,
-            zone="UTC",
-        )
-        reported = 0
-
-        def progress(done: int, _of: int) -> None:
-            nonlocal reported
-            tick(done - reported)
-            reported = done
-
-        with open_memory(reader=None) as memory:
-            memory.remember(case.episodes, progress=progress)
-        with open_memory() as memory:
-            yield memory, clock
-
-
-def _last_time(case: Case) -> datetime:
-    return max(
-        (parse_time(episode.happened_at) for episode in case.episodes if episode.happened_at is not None),
-        default=DEFAULT_NOW,
-    )
-
-
 def _recall_all(
     memory: Memory,
     case: Case,
     *,
-    clock: _Clock,
+    clock: SpaceClock,
     strategies: Sequence[Strategy],
     embedder: Embedder,
     tick: Tick,
@@ -294,7 +244,7 @@ def measure(dataset: str, results: Sequence[RecallResult], embedding_ms: Numbers
         for metric, function, cuts in RANKING_METRICS if some else ():
             for k in cuts:
                 values = np.array([function(answer.ranked_documents, answer.question.gold, k) for answer in some])
-                low, high = metrics.bootstrap_interval(values)
+                low, high = intervals.bootstrap_interval(values)
                 value = float(values.mean())
                 figures.append(Figure(dataset, strategy, category, metric, k, len(some), value, low, high))
     return [
@@ -313,13 +263,13 @@ def _confidence_figures(dataset: str, results: Sequence[RecallResult]) -> Iterat
         return
     make_figure, n = partial(Figure, dataset, results[0].strategy), len(results)
     area = metrics.auroc(positives, negatives)
-    yield make_figure(ALL, Metric.AUROC, None, n, area, *metrics.auroc_bootstrap_interval(positives, negatives))
+    yield make_figure(ALL, Metric.AUROC, None, n, area, *intervals.auroc_bootstrap_interval(positives, negatives))
     score = metrics.brier_score(positives, negatives)
-    yield make_figure(ALL, Metric.BRIER, None, n, score, *metrics.brier_bootstrap_interval(positives, negatives))
+    yield make_figure(ALL, Metric.BRIER, None, n, score, *intervals.brier_bootstrap_interval(positives, negatives))
     for category, some in ((ANSWERABLE, positives), (UNANSWERABLE, negatives)):
         for evidence in Evidence:
             values = np.array([float(DEFAULT_BANDS.band(value) is evidence) for value in some])
-            low, high = metrics.bootstrap_interval(values)
+            low, high = intervals.bootstrap_interval(values)
             yield make_figure(category, Metric(evidence.value), None, len(some), float(values.mean()), low, high)
     bins = reliability_bins(confidence, is_answerable)
     for number, one in enumerate(bins):
@@ -334,8 +284,8 @@ def _time_figures(dataset: str, results: Sequence[RecallResult], embedding_ms: N
     apart = np.array([answer.recall_ms for answer in results])
     whole = apart + embedding_ms
     for metric, percent in ((Metric.MS_P50, 50), (Metric.MS_P95, 95)):
-        statistic = metrics.percentile(percent)
-        low, high = metrics.bootstrap_interval(whole, statistic)
+        statistic = intervals.percentile(percent)
+        low, high = intervals.bootstrap_interval(whole, statistic)
         yield Figure(
             *(dataset, results[0].strategy, ALL, metric, None, len(results)),
             *(float(statistic(whole)), low, high, float(statistic(apart))),

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ecphora.maintenance.learn.regression import Numbers
 from ecphora.model.types import Mask
 
-from . import metrics
-from .metrics import Numbers
+from . import intervals
 
 BINS = 10
 """The most bins of a reliability curve."""
@@ -51,7 +51,7 @@ def reliability_bins(confidence: Numbers, is_answerable: Mask) -> list[Reliabili
 def _make_bin(confidence: Numbers, is_answerable: Mask, weights: Numbers, some: Mask) -> ReliabilityBin:
     weight = float(weights[some].sum())
     answerable_weights = np.where(is_answerable, weights, 0.0)[some]
-    low, high = metrics.percentile_interval(metrics.resample_ratios(answerable_weights, weights[some]))
+    low, high = intervals.percentile_interval(intervals.resample_ratios(answerable_weights, weights[some]))
     mean = float(weights[some] @ confidence[some]) / weight
     return ReliabilityBin(int(some.sum()), weight, mean, float(answerable_weights.sum()) / weight, low, high)
 

@@ -3,7 +3,7 @@
 Cognitive Weave shows a pair to a language model (papers.md 5.8.1). Here a small cross-encoder scores it, which takes
 milliseconds. So first a linear gate over cheap features selects the pairs worth scoring; then the judge makes a
 probability of the score and of what the rules of :mod:`.supersession` say.
-``scripts/train_update_scorer.py`` trains both.
+``training/train_update_scorer.py`` trains both.
 """
 
 import json
@@ -89,7 +89,7 @@ def gate_features(statements: Sequence[Statement]) -> dict[str, float]:
 
 @cache
 def load_update_judge() -> UpdateJudge:
-    """Load the judge of fact updates, trained by ``scripts/train_update_scorer.py``."""
+    """Load the judge of fact updates, trained by ``training/train_update_scorer.py``."""
     return parse_update_judge(files(__package__).joinpath("update_judge.json").read_text(encoding="utf-8"))
 
 
@@ -103,7 +103,7 @@ def parse_update_judge(text: str) -> UpdateJudge:
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(
-            f"no weights of the update judge ({error!r}); run scripts/train_update_scorer.py"
+            f"no weights of the update judge ({error!r}); run training/train_update_scorer.py"
         ) from error
 
 

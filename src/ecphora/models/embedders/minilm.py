@@ -2,11 +2,12 @@
 
 Wenhui Wang et al., "MiniLM: Deep Self-Attention Distillation for Task-Agnostic Compression of Pre-Trained
 Transformers", 2020, arXiv:2002.10957; Nils Reimers and Iryna Gurevych, "Sentence-BERT", 2019, arXiv:1908.10084 (mean
-pooling over the tokens). The model (23 MB) and its tokenizer are part of the package; ``scripts/build_minilm.py`` makes
-them. Quantization is dynamic, with one scale per run, so texts are run one by one: in a batch a vector would depend on
-its neighbors (cosine down to .989). The graph's second branch has low-rank adapters as inputs (LoRA; Edward Hu et al.,
-2021, arXiv:2106.09685): with :data:`QUESTION_ADAPTERS` it moves the vector of a question towards those of the texts
-that answer it. ``scripts/train_question_adapters.py`` trains them. The vectors of texts do not depend on them.
+pooling over the tokens). The model (23 MB) and its tokenizer are part of the package; ``training/build_minilm.py``
+makes them. Quantization is dynamic, with one scale per run, so texts are run one by one: in a batch a vector would
+depend on its neighbors (cosine down to .989). The graph's second branch has low-rank adapters as inputs (LoRA; Edward
+Hu et al., 2021, arXiv:2106.09685): with :data:`QUESTION_ADAPTERS` it moves the vector of a question towards those of
+the texts that answer it. ``training/train_question_adapters.py`` trains them. The vectors of texts do not depend on
+them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ FILE_DIGESTS = {
 QUESTION_ADAPTERS = "question_adapters.npz"
 """The file of the adapters: for each matrix two narrow ones, ``{layer}.{part}.down`` and ``{layer}.{part}.up``."""
 ADAPTERS_DIGEST = "91d322347ff70676e9ed9c5300c96ae37b75f19e994187a99b95c22251dc8710"
-"""SHA-256 of the adapters' file; ``scripts/train_question_adapters.py`` prints that of a new one."""
+"""SHA-256 of the adapters' file; ``training/train_question_adapters.py`` prints that of a new one."""
 ADAPTER_SWITCH = "use_adapters"
 """The input of the graph that selects the branch with adapters."""
 MAX_QUESTION_TOKENS = 64

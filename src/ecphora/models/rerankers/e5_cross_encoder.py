@@ -2,7 +2,7 @@
 
 The first layers of multilingual-e5-small with low-rank adapters (:mod:`ecphora.models.embedders.e5.pair_adapters`) read
 both texts together, as in Rodrigo Nogueira and Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085.
-``scripts/train_cross_encoder.py`` trains them on texts that were written for this project.
+``training/train_cross_encoder.py`` trains them on texts that were written for this project.
 """
 
 import os
@@ -31,7 +31,7 @@ MAX_QUESTION_TOKENS, MAX_TEXT_TOKENS, MAX_CONTEXT_TOKENS = 44, 112, 32
 
 ADAPTERS_FILE = "reader_adapters.npz"
 ADAPTERS_DIGEST = "8be6e484687de1033a36d5690f78ff6636f3f4c02917d9c875d05d3b71774169"
-"""SHA-256 of the adapters' file; ``scripts/train_cross_encoder.py`` prints that of a new one."""
+"""SHA-256 of the adapters' file; ``training/train_cross_encoder.py`` prints that of a new one."""
 
 
 class E5CrossEncoder:

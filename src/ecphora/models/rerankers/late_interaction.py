@@ -3,7 +3,7 @@
 multilingual-e5-small encodes the question and the memory apart, as for embedding them; a head of two layers then lets
 their tokens attend to each other and scores whether the memory answers the question
 (:mod:`ecphora.models.embedders.e5.interaction_head`). So the tokens of a memory are encoded once, when it is stored,
-and kept with it. ``scripts/train_reader.py`` trains the head on texts that were written for this project. The best
+and kept with it. ``training/train_reader.py`` trains the head on texts that were written for this project. The best
 memories are read again by a cross-encoder (:mod:`.e5_cross_encoder`).
 """
 
@@ -33,7 +33,7 @@ with it the log-odds of memories read by one model and by several have the same 
 
 HEAD_FILE = "reader.onnx"
 HEAD_DIGEST = "494654cbf4cf60740d7b0a3bad192aa7614c54774e0fdce949772186177e4d46"
-"""SHA-256 of the head's file; ``scripts/train_reader.py`` prints that of a new one."""
+"""SHA-256 of the head's file; ``training/train_reader.py`` prints that of a new one."""
 
 
 class LateInteractionReader:

@@ -1,7 +1,7 @@
 """EISA's episodic necessity checker: whether a text belongs to the episodic bank or to the semantic one.
 
 Published as a classifier over the text itself. A graph holds no text, so ours reads what a row has: its vector and a
-few features. It is a logistic regression; ``scripts/train_necessity.py`` trains it and prints its error rate.
+few features. It is a logistic regression; ``training/train_necessity.py`` trains it and prints its error rate.
 """
 
 from dataclasses import dataclass

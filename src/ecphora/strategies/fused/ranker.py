@@ -3,7 +3,7 @@
 EISA has a trainable side network beside a frozen embedder. This one is linear in named features, so a score is a sum of
 contributions and its weights can be read. There is one linear model per genre, because different features find a turn
 of a conversation, a statement, a passage and a long turn; each row is scored by the model of its genre. All weights of
-a genre are trained together, those of reading too (``scripts/train_fused.py``, :mod:`ecphora.maintenance.learn`).
+a genre are trained together, those of reading too (``training/train_fused.py``, :mod:`ecphora.maintenance.learn`).
 """
 
 from collections.abc import Mapping

@@ -60,7 +60,7 @@ class Weave(ShortRepr):
     candidates: int = 50
     max_hops: int = 2
     min_path_strength: float = 0.2
-    w_sim: float = 0.55  # scripts/weave_constants.py chooses this and the weights of types
+    w_sim: float = 0.55  # training/weave_constants.py chooses this and the weights of types
     w_strand: float = 0.45
     w_importance: float = 0.0
     w_persona: float = 0.0

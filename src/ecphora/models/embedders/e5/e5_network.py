@@ -1,4 +1,4 @@
-"""The network of multilingual-e5-small. Its files are part of the package; ``scripts/build_e5.py`` makes them.
+"""The network of multilingual-e5-small. Its files are part of the package; ``training/build_e5.py`` makes them.
 
 Its graph can stop after the ninth of twelve layers. The last layers fit the tokens to the mean that is the vector of a
 text; those before tell more of each token. A branch of it stops after the eighth layer and has low-rank adapters as
@@ -52,7 +52,7 @@ PREFIX_TOKENS, MAX_STATES = 3, 256
 own tokens have states, the first ones."""
 CODEC_FILE = "token_codes.npz"
 CODEC_DIGEST = "c29f88c4104abf247f11f940ba7b1b82856a2ff4013c58aa87aa7317374bb46e"
-"""SHA-256 of the projection's file; ``scripts/fit_token_codes.py`` prints that of a new one."""
+"""SHA-256 of the projection's file; ``training/fit_token_codes.py`` prints that of a new one."""
 GRAPH_INPUT = "embeddings"
 """The input of the graph: the embeddings of every token, shape ``(1, tokens, 384)``."""
 

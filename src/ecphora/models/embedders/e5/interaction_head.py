@@ -2,7 +2,7 @@
 
 multilingual-e5-small encodes each text apart, as for embedding it (:mod:`.token_codes`); a head, a small transformer,
 then lets the tokens of both attend to each other and scores the pair. So the codes of a text can be kept for the next
-pair. ``scripts/interaction_graph.py`` has the equations.
+pair. ``training/interaction_graph.py`` has the equations.
 """
 
 from dataclasses import dataclass

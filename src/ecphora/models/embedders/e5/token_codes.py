@@ -4,7 +4,7 @@ The states are the output of the ninth of twelve layers of multilingual-e5-small
 They are centred, projected to their 128 principal components, and scaled to a variance of 1 in each; 2 bits a number
 and one scale a token are kept. That keeps late interaction as good as with the states themselves (Keshav Santhanam et
 al., "ColBERTv2: Effective and Efficient Retrieval via Lightweight Late Interaction", 2022, arXiv:2112.01488, keeps 1 or
-2 bits a number as well). ``scripts/fit_token_codes.py`` fits the projection.
+2 bits a number as well). ``training/fit_token_codes.py`` fits the projection.
 """
 
 import io

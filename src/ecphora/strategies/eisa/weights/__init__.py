@@ -1,6 +1,6 @@
 """Loads the trained parts of EISA: readable JSON that says how each was trained and how well it does.
 
-Training is in ``scripts`` and :mod:`ecphora.maintenance.learn`.
+Training is in ``training`` and :mod:`ecphora.maintenance.learn`.
 """
 
 import json
@@ -18,7 +18,7 @@ from ..side_network import SideNet
 
 @cache
 def load_necessity_classifier(embedder: str | None = None) -> NecessityClassifier:
-    """Load EISA's necessity classifier, trained on the lines of ``scripts/data/encm.jsonl``.
+    """Load EISA's necessity classifier, trained on the lines of ``training/data/encm.jsonl``.
 
     With the name of the embedder whose vectors it was trained on, it uses vectors too. With any other name, or None,
     it uses features alone.
@@ -49,7 +49,7 @@ SIDE_NETWORK_FILES = {"multilingual-e5-small": "side_network_e5.json"}
 
 
 def load_side_network(embedder: str) -> SideNet | None:
-    """Load EISA's side network for an embedder, trained by ``scripts/train_side_network.py``; None if there is none."""
+    """EISA's side network for an embedder, trained by ``training/train_side_network.py``; None if there is none."""
     file = next((file for prefix, file in SIDE_NETWORK_FILES.items() if embedder.startswith(prefix)), None)
     return None if file is None else _load_side_network_file(file, embedder)
 

@@ -1,6 +1,6 @@
 """Loads the trained weights of ``fused``: readable JSON that says how they were trained and how well they do.
 
-Training is in ``scripts`` and :mod:`ecphora.maintenance.learn`.
+Training is in ``training`` and :mod:`ecphora.maintenance.learn`.
 """
 
 import json
@@ -27,7 +27,7 @@ SIMILARITIES = ("similarity", "similarity with previous turn")
 
 @cache
 def load_fused_model(embedder: str = "") -> tuple[Ranker, AnswerabilityModel]:
-    """Load the models of ``fused`` for an embedder, trained by ``scripts/train_fused.py``."""
+    """Load the models of ``fused`` for an embedder, trained by ``training/train_fused.py``."""
     ranker, answerability = parse_fused_model(_read_fused())
     if embedder.startswith(ENGLISH_EMBEDDER):
         ranker = Ranker(*map(_count_as_english, ranker.models))
@@ -84,7 +84,7 @@ def parse_recency_preferences(text: str) -> Mapping[str, RecencyPreference]:
         found = json.loads(text)["recency_preferences"]
         return {str(embedder): _parse_recency_preference(model) for embedder, model in found.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidRecord(f"no preferences for newer answers ({error!r}); see scripts/train_reader.py") from error
+        raise InvalidRecord(f"no preferences for newer answers ({error!r}); see training/train_reader.py") from error
 
 
 def _parse_recency_preference(found: Mapping[str, Any]) -> RecencyPreference:

@@ -1,1 +1,0 @@
-"""Training weights on benchmark sets, and measuring them by cross-validation."""
