@@ -143,7 +143,7 @@ class GraphBuilder:
             graph,
             opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)],
             ir_version=8,
-            producer_name="ecphora/training/build_e5.py",  # where this file was; the name is in the packaged bytes
+            producer_name="ecphora/scripts/build_e5.py",  # where this file was; the name is in the packaged bytes
         ).SerializeToString(deterministic=True)
         onnx.load_from_string(model)
         return model

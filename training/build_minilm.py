@@ -122,7 +122,7 @@ def add_adapter_branch(base_model: bytes) -> bytes:
         switched,
         opset_imports=opsets,
         ir_version=model.ir_version,
-        producer_name="ecphora/training/build_minilm.py",  # where this file was; the name is in the packaged bytes
+        producer_name="ecphora/scripts/build_minilm.py",  # where this file was; the name is in the packaged bytes
     ).SerializeToString(deterministic=True)
     onnx.load_from_string(found)
     return found
