@@ -3,7 +3,7 @@
 import type { CallOptions } from "./index.js";
 
 /**
- * One entry of the access log: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log.
+ * One entry of the access log: that a node was stored, stimulated, recalled, used or marked, and when.
  *
  * The `ENCODED` access of storing an episode is implicit: a graph logs it under the node's own `seq`.
  * `nth` counts the accesses of one kind to one node, expired ones included; like `seq` the store assigns it,
@@ -120,7 +120,7 @@ export interface CountRequest {
 }
 
 /**
- * A person, place or thing that hits mention, after EcphoryRAG; `ids` are those of the hits, best first.
+ * A person, place or thing that hits mention; `ids` are the ids of these hits, best first.
  *
  * `score`, 0 to 1, says how near it is to the question. `type`, `description` and `importance`, 1 to 5,
  * are what a language model read of it in the best of the hits, None without one.
@@ -190,7 +190,7 @@ export interface ErrorDetail {
   message: string;
 }
 
-/** The answerability band: how well a recollection answers its query. */
+/** How well a recollection answers its question: the band of its confidence. */
 export type Evidence = "strong" | "weak" | "none";
 
 /**
@@ -799,7 +799,7 @@ export interface RecallRequest {
 }
 
 /**
- * The result of a query, best hit first. `evidence` is the answerability band of `confidence`, in 0..1.
+ * The result of a recall, best hit first. `evidence` is the band of `confidence`, a probability.
  *
  * Its length is the number of hits; an index returns a hit, a slice a tuple of hits. `print` and notebooks show it
  * as a table. `engrams`, `insights` and `exchanges` are what came back beside the memories; each is empty unless
@@ -1004,24 +1004,30 @@ export interface PlainMethods {
   /**
    * Remember one text, or many; every text is checked before the first is written.
    *
-   * The keywords describe a plain text; an `Episode` brings its own. A chat message, in the shape of OpenAI,
-   * Anthropic or LangChain, is remembered with its role as the speaker; `message_options` gives roles other names
-   * and says whether tool results and system prompts are kept. Its own name and time come before the keywords, and
-   * `omitted` of the result counts what is left out of it (see `ecphora.remember.messages`).
+   * `speaker`, `session`, `happened_at`, `title`, `source` and `metadata` describe a plain text; an
+   * `Episode` brings its own. A chat message in the shape of OpenAI, Anthropic or LangChain is remembered
+   * with its role as the speaker. Its own name and time come before these arguments.
    *
-   * A memory that is already stored under the same id stays as it is. So do equal texts that have a time, title,
-   * source or media, and a list that is remembered twice. One text alone, without them, is a new memory if something
-   * newer was stored in its session since it was last said (see `ecphora.remember.repeats`). What was forgotten
-   * stays forgotten unless `restore` is set: `blocked` of the result has it, and a `BlockedWarning` says so.
-   * Many texts are committed in batches of 512; each batch is written whole or not at all.
+   * `message_options` gives roles other names, and says whether tool results and system prompts are kept;
+   * `omitted` of the result counts what was left out (see `ecphora.remember.messages`).
+   *
+   * `id` names the memory; without it the memory gets a digest of its content. A memory that is already stored
+   * under the same id stays as it is. So do equal texts that have a time, title, source or media, and a list that is
+   * remembered twice. One text alone, without them, is a new memory if something newer was stored in its session
+   * since it was last said (see `ecphora.remember.repeats`).
+   *
+   * `restore` stores what was forgotten before. Otherwise `blocked` of the result has its id, and a
+   * `BlockedWarning` says so.
    *
    * `supersedes` ends the validity of the memory with that id, whoever said it. `trust` limits this: a memory
    * never supersedes one of higher trust, neither by `supersedes` nor as detected by `consolidate`. Trust
    * does not affect ranking yet.
    *
-   * With an extractor that has a language model, `extraction` of the result says how the texts were read.
-   * `dry_run` writes and sends nothing: the result has what would be written, and in `estimate` what such an
-   * extractor would consume.
+   * `dry_run` writes and sends nothing: the result has what would be written, and in `estimate` what an
+   * extractor with a language model would consume. `extraction` of the result says how such an extractor read the
+   * texts.
+   *
+   * Many texts are committed in batches of 512; each batch is written whole or not at all.
    *
    * Raises `InvalidInput` for a text, message, name or time that cannot be used, and for a `supersedes` that
    * names a memory that does not exist or has a higher trust; `IdCollision` for an id that stands for another
@@ -1033,10 +1039,10 @@ export interface PlainMethods {
   /**
    * Return the memories that belong to a question, best first.
    *
-   * A list of chat messages asks what the conversation asks now: its last user message, and the user messages before
-   * it if it is short, as in "and in May?" (`ecphora.remember.messages.question_from_messages` has the rule).
-   * `query.text` of the result is the question asked. Recall before you remember the last message: a message that
-   * is remembered may come back.
+   * `question` is a text, or the messages of a chat. Messages ask the last user message, together with the user
+   * messages before it if it is short, as in "and in May?"
+   * (`ecphora.remember.messages.question_from_messages` has the rule). `query.text` of the result is the
+   * question asked. Recall before you remember the last message, so that it does not find itself.
    *
    * `limit` bounds the hits, `budget` the tokens of their texts (estimated). `where` filters what may be
    * returned at all. `as_of` is a point in event time: nothing that happened later is returned, and no hit shows
@@ -1075,11 +1081,12 @@ export interface PlainMethods {
   /**
    * Store which hits of a recollection were useful; returns the id of the feedback, which `forget` deletes.
    *
+   * `used_ids` are the ids of the useful hits; an empty list says that no hit was useful.
+   *
    * The used hits are logged as `USED` accesses, which strategies read. The question is stored with all its hits,
-   * used or not, as an example for `ecphora.maintenance.learn`. Empty `used_ids` say that no hit was useful. A
-   * stored question is never recalled itself, and is deleted with the first of its hits that is forgotten. Deleting
-   * it leaves the access log as it is. The same feedback given twice is stored once; nothing is stored if none of
-   * the hits exists any more.
+   * used or not, as an example for `ecphora learn`. A stored question is never recalled itself, and is deleted
+   * with the first of its hits that is forgotten. Deleting it leaves the access log as it is. The same feedback
+   * given twice is stored once; nothing is stored if none of the hits exists any more.
    *
    * Raises `InvalidInput` for an id that is not among the hits; then nothing is written.
    *
@@ -1089,12 +1096,13 @@ export interface PlainMethods {
   /**
    * Store a response that was given to the question of a recollection; returns the id of the exchange.
    *
-   * An exchange, the question with its response, is EISA's episode. It is no memory: it never counts as evidence,
-   * only `eisa` returns it among the hits, and any recall shows it with `include="exchanges"`. `used_ids` are
-   * the hits that the response rests on, such as those it cites; `context_ids` are memories that it may repeat
-   * beside them, such as the message that it replies to; `source` names the model that gave it.
+   * An exchange is the question with its response. It is no memory: it never counts as evidence, and a recall shows
+   * it only with `include="exchanges"` (or among the hits of the strategy `eisa`).
    *
-   * Since a response may repeat what was shown for it, the exchange is deleted with the first of its hits and of
+   * `used_ids` are the hits that the response rests on, such as those it cites. `context_ids` are further
+   * memories that it may repeat, such as the message that it replies to. `source` names the model that gave it.
+   *
+   * A response may repeat what was shown for it. So the exchange is deleted with the first of its hits and of
    * `context_ids` that is forgotten or replaced, and with the earlier exchanges and the sources of the insights
    * beside the hits. `forget` with its id deletes it, and the exchanges that it was shown for. The same response
    * recorded twice is stored once. Nothing is stored, and None is returned, if anything of the recollection was
@@ -1108,10 +1116,10 @@ export interface PlainMethods {
   /**
    * Answer a question from the memories recalled for it, and cite them.
    *
-   * `budget` bounds the tokens of the memories in the prompt; the keywords after it are those of `recall`.
-   * If the answerability band is `NONE`, the language model is not asked. Without a model the best memory is
-   * quoted. What `include` names is shown to the model beside the memories. `record` stores the answer of a
-   * model as `record_response` does; its id is `exchange_id` of the result.
+   * `llm` is the language model that writes the answer. It is not asked if the evidence is `NONE`. Without a
+   * model the best memory is quoted. `budget` bounds the tokens of the memories in the prompt; the other keywords
+   * are those of `recall`. What `include` names is shown to the model beside the memories. `record` stores
+   * the answer of a model as `record_response` does; its id is `exchange_id` of the result.
    *
    * The token needs the right to `read`.
    */
@@ -1155,12 +1163,13 @@ export interface PlainMethods {
   /**
    * Give a memory another text. `mode` says what becomes of the old one.
    *
-   * `"supersede"`, for a fact that has changed: a new memory with the speaker, session, title, source, metadata
-   * and trust of the old one supersedes it from `happened_at` on, by default from now on. The old one is kept.
+   * `mode="supersede"` is for a fact that has changed: a new memory with the speaker, session, title, source,
+   * metadata and trust of the old one supersedes it from `happened_at` on, by default from now on. The old one is
+   * kept.
    *
-   * `"replace"`, for a text that was wrong: the memory keeps its id, its times of event and validity, and what it
-   * supersedes or is superseded by. The old text is erased as by `forget`, with its accesses and what was
-   * derived from it. Both are one commit.
+   * `mode="replace"` is for a text that was wrong: the memory keeps its id, its times of event and validity, and
+   * what it supersedes or is superseded by. The old text is erased as by `forget`, with its accesses and what
+   * was derived from it. Both are one commit.
    *
    * A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten
    * or replaced before: the result has it in `blocked`. Raises `InvalidInput` for an unknown id, and for one
@@ -1172,7 +1181,7 @@ export interface PlainMethods {
   /**
    * Erase memories: by id, all that match a filter, or with `everything` the whole scope.
    *
-   * A chunk stands for its whole text. `dry_run` erases nothing and returns what would be erased.
+   * `dry_run` erases nothing and returns what would be erased. A chunk stands for its whole text.
    *
    * Their texts, vectors, terms, links and accesses are overwritten in the file, and so are the entities that
    * nothing else mentions. Tombstones keep the same memory from being remembered again, unless `restore` is set
@@ -1222,10 +1231,10 @@ export interface EntitiesMethods {
 /** The methods of `memory.facts`. */
 export interface FactsMethods {
   /**
-   * The updates and contradictions that consolidation found, those of the latest memories first.
+   * The updates and contradictions that consolidation found, the latest memories first.
    *
-   * With `pending` those of which it is not sure: with a confidence below .65 they change neither validity nor
-   * order until `accept` is called for them.
+   * `pending=True` lists the updates of which consolidation is not sure, with a confidence below .65. They change
+   * neither validity nor order until `accept` is called for them.
    *
    * The token needs the right to `read`.
    */

@@ -161,10 +161,10 @@ class Facts(_View):
     """The updates and contradictions of facts that consolidation found."""
 
     def updates(self, *, pending: bool = False, limit: int = LIST_LIMIT) -> list[FactUpdate]:
-        """The updates and contradictions that consolidation found, those of the latest memories first.
+        """The updates and contradictions that consolidation found, the latest memories first.
 
-        With ``pending`` those of which it is not sure: with a confidence below .65 they change neither validity nor
-        order until :meth:`accept` is called for them.
+        ``pending=True`` lists the updates of which consolidation is not sure, with a confidence below .65. They change
+        neither validity nor order until :meth:`accept` is called for them.
         """
         limit, writer = check_count("limit", limit), self._writer()
         is_pending, graph = check_flag("pending", pending), writer.graph()
@@ -515,24 +515,30 @@ class Memory(OpenInEachProcess):
     ) -> RememberResult:
         """Remember one text, or many; every text is checked before the first is written.
 
-        The keywords describe a plain text; an :class:`Episode` brings its own. A chat message, in the shape of OpenAI,
-        Anthropic or LangChain, is remembered with its role as the speaker; ``message_options`` gives roles other names
-        and says whether tool results and system prompts are kept. Its own name and time come before the keywords, and
-        ``omitted`` of the result counts what is left out of it (see :mod:`ecphora.remember.messages`).
+        ``speaker``, ``session``, ``happened_at``, ``title``, ``source`` and ``metadata`` describe a plain text; an
+        :class:`Episode` brings its own. A chat message in the shape of OpenAI, Anthropic or LangChain is remembered
+        with its role as the speaker. Its own name and time come before these arguments.
 
-        A memory that is already stored under the same id stays as it is. So do equal texts that have a time, title,
-        source or media, and a list that is remembered twice. One text alone, without them, is a new memory if something
-        newer was stored in its session since it was last said (see :mod:`ecphora.remember.repeats`). What was forgotten
-        stays forgotten unless ``restore`` is set: ``blocked`` of the result has it, and a ``BlockedWarning`` says so.
-        Many texts are committed in batches of 512; each batch is written whole or not at all.
+        ``message_options`` gives roles other names, and says whether tool results and system prompts are kept;
+        ``omitted`` of the result counts what was left out (see :mod:`ecphora.remember.messages`).
+
+        ``id`` names the memory; without it the memory gets a digest of its content. A memory that is already stored
+        under the same id stays as it is. So do equal texts that have a time, title, source or media, and a list that is
+        remembered twice. One text alone, without them, is a new memory if something newer was stored in its session
+        since it was last said (see :mod:`ecphora.remember.repeats`).
+
+        ``restore`` stores what was forgotten before. Otherwise ``blocked`` of the result has its id, and a
+        ``BlockedWarning`` says so.
 
         ``supersedes`` ends the validity of the memory with that id, whoever said it. ``trust`` limits this: a memory
         never supersedes one of higher trust, neither by ``supersedes`` nor as detected by :meth:`consolidate`. Trust
         does not affect ranking yet.
 
-        With an extractor that has a language model, ``extraction`` of the result says how the texts were read.
-        ``dry_run`` writes and sends nothing: the result has what would be written, and in ``estimate`` what such an
-        extractor would consume.
+        ``dry_run`` writes and sends nothing: the result has what would be written, and in ``estimate`` what an
+        extractor with a language model would consume. ``extraction`` of the result says how such an extractor read the
+        texts.
+
+        Many texts are committed in batches of 512; each batch is written whole or not at all.
 
         Raises ``InvalidInput`` for a text, message, name or time that cannot be used, and for a ``supersedes`` that
         names a memory that does not exist or has a higher trust; ``IdCollision`` for an id that stands for another
@@ -655,10 +661,10 @@ class Memory(OpenInEachProcess):
     ) -> Recollection:
         """Return the memories that belong to a question, best first.
 
-        A list of chat messages asks what the conversation asks now: its last user message, and the user messages before
-        it if it is short, as in "and in May?" (:func:`ecphora.remember.messages.question_from_messages` has the rule).
-        ``query.text`` of the result is the question asked. Recall before you remember the last message: a message that
-        is remembered may come back.
+        ``question`` is a text, or the messages of a chat. Messages ask the last user message, together with the user
+        messages before it if it is short, as in "and in May?"
+        (:func:`ecphora.remember.messages.question_from_messages` has the rule). ``query.text`` of the result is the
+        question asked. Recall before you remember the last message, so that it does not find itself.
 
         ``limit`` bounds the hits, ``budget`` the tokens of their texts (estimated). ``where`` filters what may be
         returned at all. ``as_of`` is a point in event time: nothing that happened later is returned, and no hit shows
@@ -849,11 +855,12 @@ class Memory(OpenInEachProcess):
     def feedback(self, recollection: Recollection, used_ids: Iterable[NodeId]) -> NodeId:
         """Store which hits of a recollection were useful; returns the id of the feedback, which ``forget`` deletes.
 
+        ``used_ids`` are the ids of the useful hits; an empty list says that no hit was useful.
+
         The used hits are logged as ``USED`` accesses, which strategies read. The question is stored with all its hits,
-        used or not, as an example for ``ecphora.maintenance.learn``. Empty ``used_ids`` say that no hit was useful. A
-        stored question is never recalled itself, and is deleted with the first of its hits that is forgotten. Deleting
-        it leaves the access log as it is. The same feedback given twice is stored once; nothing is stored if none of
-        the hits exists any more.
+        used or not, as an example for ``ecphora learn``. A stored question is never recalled itself, and is deleted
+        with the first of its hits that is forgotten. Deleting it leaves the access log as it is. The same feedback
+        given twice is stored once; nothing is stored if none of the hits exists any more.
 
         Raises ``InvalidInput`` for an id that is not among the hits; then nothing is written.
         """
@@ -876,12 +883,13 @@ class Memory(OpenInEachProcess):
     ) -> NodeId | None:
         """Store a response that was given to the question of a recollection; returns the id of the exchange.
 
-        An exchange, the question with its response, is EISA's episode. It is no memory: it never counts as evidence,
-        only ``eisa`` returns it among the hits, and any recall shows it with ``include="exchanges"``. ``used_ids`` are
-        the hits that the response rests on, such as those it cites; ``context_ids`` are memories that it may repeat
-        beside them, such as the message that it replies to; ``source`` names the model that gave it.
+        An exchange is the question with its response. It is no memory: it never counts as evidence, and a recall shows
+        it only with ``include="exchanges"`` (or among the hits of the strategy ``eisa``).
 
-        Since a response may repeat what was shown for it, the exchange is deleted with the first of its hits and of
+        ``used_ids`` are the hits that the response rests on, such as those it cites. ``context_ids`` are further
+        memories that it may repeat, such as the message that it replies to. ``source`` names the model that gave it.
+
+        A response may repeat what was shown for it. So the exchange is deleted with the first of its hits and of
         ``context_ids`` that is forgotten or replaced, and with the earlier exchanges and the sources of the insights
         beside the hits. ``forget`` with its id deletes it, and the exchanges that it was shown for. The same response
         recorded twice is stored once. Nothing is stored, and None is returned, if anything of the recollection was
@@ -1001,12 +1009,13 @@ class Memory(OpenInEachProcess):
     ) -> RememberResult:
         """Give a memory another text. ``mode`` says what becomes of the old one.
 
-        ``"supersede"``, for a fact that has changed: a new memory with the speaker, session, title, source, metadata
-        and trust of the old one supersedes it from ``happened_at`` on, by default from now on. The old one is kept.
+        ``mode="supersede"`` is for a fact that has changed: a new memory with the speaker, session, title, source,
+        metadata and trust of the old one supersedes it from ``happened_at`` on, by default from now on. The old one is
+        kept.
 
-        ``"replace"``, for a text that was wrong: the memory keeps its id, its times of event and validity, and what it
-        supersedes or is superseded by. The old text is erased as by :meth:`forget`, with its accesses and what was
-        derived from it. Both are one commit.
+        ``mode="replace"`` is for a text that was wrong: the memory keeps its id, its times of event and validity, and
+        what it supersedes or is superseded by. The old text is erased as by :meth:`forget`, with its accesses and what
+        was derived from it. Both are one commit.
 
         A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten
         or replaced before: the result has it in ``blocked``. Raises ``InvalidInput`` for an unknown id, and for one
@@ -1063,7 +1072,7 @@ class Memory(OpenInEachProcess):
     ) -> ForgetResult:
         """Erase memories: by id, all that match a filter, or with ``everything`` the whole scope.
 
-        A chunk stands for its whole text. ``dry_run`` erases nothing and returns what would be erased.
+        ``dry_run`` erases nothing and returns what would be erased. A chunk stands for its whole text.
 
         Their texts, vectors, terms, links and accesses are overwritten in the file, and so are the entities that
         nothing else mentions. Tombstones keep the same memory from being remembered again, unless ``restore`` is set
@@ -1126,13 +1135,17 @@ class Memory(OpenInEachProcess):
     ) -> ConsolidationResult:
         """Process what is new: detect fact updates, merge entities that mean the same, and derive insights.
 
-        Nothing is deleted or rewritten, and the whole run can be undone. The cost grows with what is new. The run stops
-        after ``seconds``, or after so many ``tokens`` of a language model, and the next run goes on from there.
-        ``dry_run`` writes nothing and reports what would be written; it asks no language model, and ``estimate`` of the
-        result says what that would consume. Past questions with feedback are replayed: a run
-        that costs a point of their recall is refused.
+        ``llm`` is a language model that finds more and writes insights; without one, rules and small models do. Nothing
+        is deleted or rewritten, and the whole run can be undone. The cost grows with what is new.
 
-        With ``seconds``, every part of the run checks the clock, to end within a second of the limit, also while others
+        ``seconds`` ends the run after that time, and ``tokens`` after so many tokens of the language model; the next
+        run goes on from there. ``dry_run`` writes nothing and reports what would be written; it asks no language model,
+        and ``estimate`` of the result says what that would consume.
+
+        Past questions with feedback are asked before and after: if the run lowers their recall by a point, it is not
+        written.
+
+        A run with a time limit checks the clock in every part, to end within a second of the limit, also while others
         write; a busy machine can take longer. What there was no time for stays pending; ``pending_count``
         says how much. If another process holds the lock all the time, nothing is written; without ``seconds`` this
         raises ``StoreBusy``.
@@ -1186,10 +1199,10 @@ class Memory(OpenInEachProcess):
     ) -> Answer:
         """Answer a question from the memories recalled for it, and cite them.
 
-        ``budget`` bounds the tokens of the memories in the prompt; the keywords after it are those of :meth:`recall`.
-        If the answerability band is ``NONE``, the language model is not asked. Without a model the best memory is
-        quoted. What ``include`` names is shown to the model beside the memories. ``record`` stores the answer of a
-        model as :meth:`record_response` does; its id is ``exchange_id`` of the result.
+        ``llm`` is the language model that writes the answer. It is not asked if the evidence is ``NONE``. Without a
+        model the best memory is quoted. ``budget`` bounds the tokens of the memories in the prompt; the other keywords
+        are those of :meth:`recall`. What ``include`` names is shown to the model beside the memories. ``record`` stores
+        the answer of a model as :meth:`record_response` does; its id is ``exchange_id`` of the result.
         """
         client, budget, record = as_llm_client(llm), check_count("budget", budget), check_flag("record", record)
         recollection = self.recall(
@@ -1262,13 +1275,13 @@ class Memory(OpenInEachProcess):
         The import is committed in batches of about 512 nodes, each with its links, vectors and validity ends. If it is
         stopped half-way, the memory is consistent, and the same import goes on from there.
 
-        A file may name any memory. So what would end, archive, link or block memories that this import does not bring
-        is left out and counted in ``skipped``, unless ``change_existing`` is set. A scope that holds nothing else gets
-        all of the file. :meth:`undo` takes back all that an import wrote.
+        ``change_existing`` lets the file end, archive, link or block memories that this import does not bring.
+        Otherwise such lines are left out and counted in ``skipped``. A scope that holds nothing else gets all of the
+        file. :meth:`undo` takes back all that an import wrote.
 
-        What was forgotten here stays forgotten unless ``restore`` is set. Vectors that are missing or come from another
-        model are computed again. Raises ``InvalidRecord`` with the line's number, ``IdCollision`` for an id that stands
-        for something else here.
+        ``restore`` stores what was forgotten here; otherwise it stays forgotten. Vectors that are missing or come from
+        another model are computed again. Raises ``InvalidRecord`` with the line's number, ``IdCollision`` for an id
+        that stands for something else here.
         """
         from .maintenance.interchange import jsonl  # noqa: PLC0415
 

@@ -123,7 +123,7 @@ def parse_access_kind(name: str) -> AccessKind | Mark:
 
 
 class Evidence(StrEnum):
-    """The answerability band: how well a recollection answers its query."""
+    """How well a recollection answers its question: the band of its confidence."""
 
     STRONG = "strong"
     WEAK = "weak"
@@ -310,7 +310,7 @@ class Edge(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Access(JsonObject):
-    """One entry of the access log: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log.
+    """One entry of the access log: that a node was stored, stimulated, recalled, used or marked, and when.
 
     The ``ENCODED`` access of storing an episode is implicit: a graph logs it under the node's own ``seq``.
     ``nth`` counts the accesses of one kind to one node, expired ones included; like ``seq`` the store assigns it,
@@ -463,7 +463,7 @@ class ScopeInfo(JsonObject):
 
 
 class MentionType(StrEnum):
-    """What a mentioned name stands for: EcphoryRAG's types, and the preferences and decisions of SYNAPSE."""
+    """What a mentioned name stands for; preferences and decisions are SYNAPSE's, the others EcphoryRAG's."""
 
     PERSON = "person"
     ORGANIZATION = "organization"
@@ -480,7 +480,7 @@ class MentionType(StrEnum):
 
 
 class RelationType(StrEnum):
-    """How the subject of a relation bears on its object: Cognitive Weave's types of strands.
+    """How the subject of a relation bears on its object.
 
     Each but ``RELATED_TO`` is also the link of that name between the memories of both.
     """
@@ -881,7 +881,7 @@ class HitGroup(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EngramHit(JsonObject):
-    """A person, place or thing that hits mention, after EcphoryRAG; ``ids`` are those of the hits, best first.
+    """A person, place or thing that hits mention; ``ids`` are the ids of these hits, best first.
 
     ``score``, 0 to 1, says how near it is to the question. ``type``, ``description`` and ``importance``, 1 to 5,
     are what a language model read of it in the best of the hits, None without one.

@@ -35,7 +35,7 @@ PROMPT_ROLES = ("system", "developer", "user")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Recollection(JsonObject):
-    """The result of a query, best hit first. ``evidence`` is the answerability band of ``confidence``, in 0..1.
+    """The result of a recall, best hit first. ``evidence`` is the band of ``confidence``, a probability.
 
     Its length is the number of hits; an index returns a hit, a slice a tuple of hits. ``print`` and notebooks show it
     as a table. ``engrams``, ``insights`` and ``exchanges`` are what came back beside the memories; each is empty unless
