@@ -1,6 +1,6 @@
 """Where the default strategy ``fused`` is ahead of the baselines and where it is behind, question by question.
 
-``python benchmarks/ahead.py --data DIR --set NAME… [--probes] [--limit N] [--reading WHEN] [--json FILE]``
+``python benchmarks/ahead.py --data DIR --set NAME… [--probes] [--limit N] [--rerank WHEN] [--json FILE]``
 
 Each set is divided by the category of its questions. The categories with fewer than 200 questions of a set are pooled
 as "others"; a set without a larger one stays whole. For each of these, for every baseline and for recall@1, @3, @5 and
@@ -40,9 +40,9 @@ from ecphora.errors import EcphoraError, InvalidInput, InvalidRecord
 from ecphora.maintenance.learn import datasets, metrics
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.ports import Strategy
-from ecphora.model.types import Reading
+from ecphora.model.types import Rerank
 from ecphora_bench import command_options
-from ecphora_bench.command_options import BenchOptions, reading_words
+from ecphora_bench.command_options import BenchOptions, rerank_words
 from ecphora_bench.probes import probe_run
 from ecphora_bench.probes.loading import choose_probes, load_maker
 from ecphora_bench.probes.probe import Half, Kind, Probe
@@ -232,18 +232,18 @@ def measure_probes(
 
 
 def measure(
-    options: BenchOptions, names: Sequence[str], probes: Sequence[Probe], embedder: CachingEmbedder, **reading: Any
+    options: BenchOptions, names: Sequence[str], probes: Sequence[Probe], embedder: CachingEmbedder, **rerank: Any
 ) -> Iterator[list[QuestionRecall]]:
     """The recall of questions, set by set, then of probes, kind by kind."""
     baselines = [name for name in BASELINES if embedder.english_embedder or name not in strategies.ENGLISH]
     some = [strategies.resolve_strategy(name) for name in (DEFAULT, *baselines)]
     for name in names:
-        questions = measure_set(name, options.read_cases(name), some, embedder, **reading)
+        questions = measure_set(name, options.read_cases(name), some, embedder, **rerank)
         if not questions:
             click.echo(f"{name}: no question with a right answer", err=True)
         yield questions
     for name in dict.fromkeys(set_name(probe) for probe in probes):
-        yield measure_probes(name, [one for one in probes if set_name(one) == name], some, embedder, **reading)
+        yield measure_probes(name, [one for one in probes if set_name(one) == name], some, embedder, **rerank)
 
 
 # ---- the file
@@ -290,7 +290,7 @@ def print_report(sets: Mapping[str, MeasuredSet], out: Console) -> None:
 @click.option("--probes", "use_probes", is_flag=True, help="Measure the probes of the test half, a set for each kind.")
 @command_options.worlds_option
 @command_options.limit_option("The most questions of a set, or of a kind of probes.")
-@command_options.reading_options
+@command_options.rerank_options
 @command_options.json_option("Append the recall of each question, and print the table of the file; - is stdout.")
 @learn.embedder_option
 def main(
@@ -298,8 +298,8 @@ def main(
     dataset_names: Sequence[str],
     use_probes: bool,
     world_count: int,
-    reading: str,
-    reading_ms: float | None,
+    rerank: str,
+    rerank_ms: float | None,
     **given: Any,
 ) -> None:
     options = BenchOptions(**given)
@@ -319,13 +319,13 @@ def main(
     probes = choose_probes(load_maker(), Kind, Half.TEST, worlds=world_count, limit=options.limit) if use_probes else []
     words = {"--set": dataset_names, "--worlds": [str(world_count)] if use_probes else []}
     command = options.command_line(
-        "benchmarks/ahead.py", words | reading_words(reading, reading_ms), program=("python",)
+        "benchmarks/ahead.py", words | rerank_words(rerank, rerank_ms), program=("python",)
     ) + (" --probes" if use_probes else "")
     if path is not None and path.exists():
         read_sets(path)  # a wrong file is reported before anything is measured
     sets: dict[str, MeasuredSet] = {}
     with options.open_run(command, append=True) as (embedder, out, write):
-        for questions in measure(options, names, probes, embedder, reading=Reading(reading), reading_ms=reading_ms):
+        for questions in measure(options, names, probes, embedder, rerank=Rerank(rerank), rerank_ms=rerank_ms):
             if questions:
                 write("\n".join(one.to_json_line() for one in questions))
                 sets[questions[0].dataset] = MeasuredSet(tuple(questions))

@@ -3,7 +3,7 @@
 The picture has one question on the demo's chat, before and after.
 
 ``python benchmarks/draw_consolidation.py docs/pictures/consolidation.svg``. The ``supersedes`` fields of the chat are
-left out, so consolidation finds what is drawn. The recalls are without the reader.
+left out, so consolidation finds what is drawn. The recalls are without the reranker.
 """
 
 import argparse
@@ -49,9 +49,9 @@ def main() -> None:
     file: Path = parser.parse_args().file
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", zone="UTC") as memory:
         memory.remember(episodes())
-        before = memory.recall(QUESTION, options=RecallOptions(log_access=False), reading="never")
+        before = memory.recall(QUESTION, options=RecallOptions(log_access=False), rerank="never")
         result = memory.consolidate()
-        after = memory.recall(QUESTION, options=RecallOptions(log_access=False), reading="never")
+        after = memory.recall(QUESTION, options=RecallOptions(log_access=False), rerank="never")
         old = next(hit for hit in after if hit.validity is not None and hit.validity.superseded_by)
         updates = [update for update in memory.facts.updates() if update.old.id == old.id]
         surest = max(updates, key=lambda update: update.confidence)

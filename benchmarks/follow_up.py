@@ -5,7 +5,7 @@ spaces of ``training/data/memories`` that they are about. Prints how often an en
 first, and among the first three, if the question is the last message alone, all user messages joined, or what
 ``question_from_messages`` makes of them, as ``recall_for`` does. The column ``questions`` has the questions that the
 same spaces come with, each after another question of its space: they stand on their own, and context can only harm
-them. ``--reading`` and ``--embedder`` are as for ``ecphora bench recall``.
+them. ``--rerank`` and ``--embedder`` are as for ``ecphora bench recall``.
 
 ``--rules`` also compares rules of the same kind: which messages get context, by the most tokens of a message and by
 whether a message about a name gets some, and what the context is. The best of them is chosen on all spaces but one and
@@ -130,7 +130,7 @@ def share(values: Sequence[float]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--reading", choices=["auto", "never", "always"], default="auto")
+    parser.add_argument("--rerank", choices=["auto", "never", "always"], default="auto")
     parser.add_argument("--embedder", choices=sorted(PACKAGED_EMBEDDERS), default="e5")
     parser.add_argument("--rules", action="store_true")
     arguments = parser.parse_args()
@@ -149,7 +149,7 @@ def main() -> None:
         @cache
         def first_ids(space: str, question: str) -> tuple[str, ...]:
             found = memories[space].recall(
-                question, limit=3, reading=arguments.reading, options=RecallOptions(explain=False, log_access=False)
+                question, limit=3, rerank=arguments.rerank, options=RecallOptions(explain=False, log_access=False)
             )
             return tuple(hit.id for hit in found)
 

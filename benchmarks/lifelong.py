@@ -83,7 +83,9 @@ def tally_conversation(
 
         def open_memory(name: str, strategy: str | Strategy = "fused") -> Memory:
             return stack.enter_context(
-                Memory(folder / name, embedder=embedder, reader=None, clock=lambda: now, zone="UTC", strategy=strategy)
+                Memory(
+                    folder / name, embedder=embedder, reranker=None, clock=lambda: now, zone="UTC", strategy=strategy
+                )
             )
 
         consolidated, plain, woven = open_memory("a.db"), open_memory("b.db"), open_memory("c.db", FOLLOWING)

@@ -1,6 +1,6 @@
 """How much CPU each part of a recall takes: ``python benchmarks/recall_cpu.py``.
 
-The parts are those of a recall over HTTP: to embed the question, to read candidates with each of the reader's two
+The parts are those of a recall over HTTP: to embed the question, to read candidates with each of the reranker's two
 models, to rank, to build the reasons, and to write the result as JSON. The English vector of the question counts to the
 ranking, and what runs beside a part, such as the thread of the access log, to that part. Before each recall its
 question is embedded alone, once, with the model of the scope: the last columns count in this unit, which changes less
@@ -25,7 +25,7 @@ from ecphora import E5Embedder, Memory
 from ecphora.model.json_form import to_json
 from ecphora.model.ports import Passage, PassageCodes
 from ecphora.model.types import Vectors
-from ecphora.models.rerankers.late_interaction import LateInteractionReader
+from ecphora.models.rerankers.late_interaction import LateInteractionReranker
 from ecphora.remote.server.service import encode_json
 
 WARM_UP = 20
@@ -62,8 +62,8 @@ class MeasuredEmbedder(E5Embedder):
         return self.stopwatch.measure(EMBED, super().embed, texts, is_query=is_query)
 
 
-class MeasuredReader(LateInteractionReader):
-    """The default reader, measured by its models."""
+class MeasuredReranker(LateInteractionReranker):
+    """The default reranker, measured by its models."""
 
     def __init__(self, stopwatch: Stopwatch) -> None:
         super().__init__()
@@ -78,10 +78,10 @@ class MeasuredReader(LateInteractionReader):
         return self.stopwatch.measure(AGAIN, super().reread, question, passages, log_odds, asked_on=asked_on)
 
 
-def measure(memory: Memory, stopwatch: Stopwatch, question: str, reading: str) -> list[float]:
+def measure(memory: Memory, stopwatch: Stopwatch, question: str, rerank: str) -> list[float]:
     """The CPU seconds of each of ``PARTS`` in one recall."""
     stopwatch.seconds = dict.fromkeys(PARTS, 0.0)
-    found = stopwatch.measure("rank", memory.recall, question, reading=reading)
+    found = stopwatch.measure("rank", memory.recall, question, rerank=rerank)
     assert all(stopwatch.measure("reasons", lambda: [isinstance(hit.reason, str) for hit in found]))
     stopwatch.measure("JSON", lambda: encode_json(to_json(found)))
     return list(stopwatch.seconds.values())
@@ -91,7 +91,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--turns", type=int, default=10_000)
     options.add_argument("--recalls", type=int, default=200)
-    options.add_argument("--reading", default="never", help="never, auto or always")
+    options.add_argument("--rerank", default="never", help="never, auto or always")
     options.add_argument("--db", type=Path, help="a file to keep for the next run")
     options.add_argument("--data", type=Path, help="use the turns of a benchmark set in this folder, long ones too")
     options.add_argument("--set", default="beam_100k", help="the set to use with --data")
@@ -103,18 +103,18 @@ def main() -> None:
         turns, questions = dataset_turns(arguments.turns, arguments.data, [arguments.set], math.inf)
         questions = questions[: WARM_UP + arguments.recalls]
     plain, stopwatch = E5Embedder(), Stopwatch()
-    embedder, reader = MeasuredEmbedder(stopwatch), MeasuredReader(stopwatch)
+    embedder, reranker = MeasuredEmbedder(stopwatch), MeasuredReranker(stopwatch)
     units, rows = [], []
     with (
         tempfile.TemporaryDirectory() as folder,
-        Memory(arguments.db or Path(folder) / "cpu.db", embedder=embedder, reader=reader, zone="UTC") as memory,
+        Memory(arguments.db or Path(folder) / "cpu.db", embedder=embedder, reranker=reranker, zone="UTC") as memory,
     ):
         memory.remember(turns)
         for question in questions:
             started = process_time()
             plain.embed([question], is_query=True)
             units.append(process_time() - started)
-            rows.append(measure(memory, stopwatch, question, arguments.reading))
+            rows.append(measure(memory, stopwatch, question, arguments.rerank))
     seconds, unit = np.array(rows[WARM_UP:]), float(np.median(units[WARM_UP:]))
     kind = "synthetic turns" if arguments.data is None else f"turns of {arguments.set}"
     print(f"{len(turns)} {kind}; {platform.machine()}, Python {platform.python_version()}; reading "

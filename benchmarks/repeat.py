@@ -44,7 +44,7 @@ class Comparison:
     any_differs: int
     first_hit_differs: int
     milliseconds: float
-    passages_read: float
+    passages_reranked: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class Round:
 
     results: Mapping[str, RecallResult]
     milliseconds: Sequence[float]
-    passages_read: Sequence[int]
+    passages_reranked: Sequence[int]
 
 
 def recall_result(found: Recollection) -> RecallResult:
     hits = tuple((hit.id, hit.score, hit.reason, hit.why.contributions) for hit in found)
-    return hits, found.confidence, found.evidence, found.groups, found.cost.passages_read
+    return hits, found.confidence, found.evidence, found.groups, found.cost.passages_reranked
 
 
 def run_rounds(path: Path, questions: Sequence[str], milliseconds: float | None) -> list[Round]:
@@ -71,9 +71,9 @@ def run_rounds(path: Path, questions: Sequence[str], milliseconds: float | None)
             counts: list[int] = []
             for question in order(questions):
                 started = perf_counter()
-                found = memory.recall(question, options=RecallOptions(log_access=False, reading_ms=milliseconds))
+                found = memory.recall(question, options=RecallOptions(log_access=False, rerank_ms=milliseconds))
                 times.append(1000 * (perf_counter() - started))
-                counts.append(found.cost.passages_read)
+                counts.append(found.cost.passages_reranked)
                 results[question] = recall_result(found)
             rounds.append(Round(results, times, counts))
     return rounds
@@ -94,7 +94,7 @@ def compare(condition: str, first: Mapping[str, RecallResult], rounds: Sequence[
     """Compare the results of rounds with the first results."""
     others = {question: [one.results[question] for one in rounds] for question in first}
     times = sorted(time for one in rounds for time in one.milliseconds)
-    counts = [count for one in rounds for count in one.passages_read]
+    counts = [count for one in rounds for count in one.passages_reranked]
     return Comparison(
         condition,
         len(first),
@@ -139,7 +139,7 @@ def main() -> None:
     for one in found:
         print(f"{one.condition:<5} {one.questions} questions, {len(ORDERS)} times: {one.any_differs} differ, "
               f"{one.first_hit_differs} in the first hit; {one.milliseconds:.1f} ms p50, "
-              f"{one.passages_read:.1f} memories read")  # fmt: skip
+              f"{one.passages_reranked:.1f} memories read")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def store(path: Path, turns: int) -> None:
     """Write a file with so many turns."""
     embedder = SumEmbedder(E5Embedder())
     embedder.english_embedder = SumEmbedder(MiniLMEmbedder(adapts_questions=True))
-    with Memory(path, embedder=embedder, reader=None, zone="UTC") as memory:
+    with Memory(path, embedder=embedder, reranker=None, zone="UTC") as memory:
         memory.remember(synthetic_turns(turns))
 
 
@@ -73,13 +73,13 @@ def resident() -> int:
     return int(status.read_text().split()[1]) * 4096 if status.exists() else 0
 
 
-def measure(path: Path, turns: int, reading: str) -> None:
+def measure(path: Path, turns: int, rerank: str) -> None:
     """Print the figures of a file."""
     questions = synthetic_questions(synthetic_turns(turns), QUESTIONS)
     before, memories = resident(), list[Memory]()
 
     def recall(question: str) -> None:
-        assert memory.recall(question, reading=reading)
+        assert memory.recall(question, rerank=rerank)
 
     def write(target: Memory, number: int) -> None:
         target.remember(f"Number {number} is about the garden behind the lock.", speaker="Wil", session="n")
@@ -111,18 +111,18 @@ def measure(path: Path, turns: int, reading: str) -> None:
           f"{opened_bytes / turns / 1000:>8.1f} {recalled_bytes / turns / 1000:>8.1f}", flush=True)  # fmt: skip
 
 
-def measure_apart(path: Path, turns: int, reading: str) -> None:
+def measure_apart(path: Path, turns: int, rerank: str) -> None:
     """Load the models, and print the figures of a file."""
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "warm.db", zone="UTC") as memory:
         memory.remember("Rosa feeds the cat at nine.")
-        memory.recall("When is the cat fed?", reading=reading)
-    measure(path, turns, reading)
+        memory.recall("When is the cat fed?", rerank=rerank)
+    measure(path, turns, rerank)
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--turns", type=int, nargs="+", default=[10_000, 100_000])
-    options.add_argument("--reading", default="never", help="never, auto or always")
+    options.add_argument("--rerank", default="never", help="never, auto or always")
     options.add_argument("--folder", type=Path, help="where to keep the files for the next run")
     arguments = options.parse_args()
     print(f"{platform.machine()}, Python {platform.python_version()}; reading {arguments.reading}; ms CPU, kB a turn")
@@ -134,7 +134,7 @@ def main() -> None:
             path = folder / f"{turns}.db"
             if not path.exists():
                 run_apart(store, path, turns)
-            run_apart(measure_apart, path, turns, arguments.reading)
+            run_apart(measure_apart, path, turns, arguments.rerank)
 
 
 def run_apart(function: Callable[..., None], *arguments: object) -> None:

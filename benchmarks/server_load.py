@@ -104,9 +104,9 @@ def main() -> None:
     turns = synthetic_turns(arguments.turns)
     clients = arguments.clients or [1, 8]
     modes: dict[str, dict[str, object]] = {
-        "reading never": {"reading": "never"},
-        "never, without reasons": {"reading": "never", "explain": False},
-        "reading auto (default)": {"reading": "auto"},
+        "rerank never": {"rerank": "never"},
+        "never, without reasons": {"rerank": "never", "options": {"explain": False}},
+        "rerank auto (default)": {"rerank": "auto"},
     }
     machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     print(f"{len(turns)} synthetic turns; {machine}, Python {platform.python_version()}; {arguments.threads} threads")

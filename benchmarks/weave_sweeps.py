@@ -29,7 +29,7 @@ from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.maintenance.learn.regression import Numbers
 from ecphora.model.graph.graph import epoch_seconds
 from ecphora.model.ports import Strategy
-from ecphora.model.types import Kind, Link, Reading
+from ecphora.model.types import Kind, Link, Rerank
 from ecphora.retrieval.importance import ImportanceDecay, importance
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.weave import tiers
@@ -67,7 +67,7 @@ def spaces_by_use(case: Case, embedder: CachingEmbedder) -> dict[str, QuerySpace
         queries = [memory.build_query(one.text) for one in part.questions]
         unused = QuerySpace.from_graph(part, memory.graph(), queries)
         for one in asked[::2]:
-            memory.recall(one.text, options=RecallOptions(explain=False), reading=Reading.NEVER)
+            memory.recall(one.text, options=RecallOptions(explain=False), rerank=Rerank.NEVER)
         return {"unused": unused, "used": QuerySpace.from_graph(part, memory.graph(), queries)}
 
 

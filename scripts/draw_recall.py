@@ -2,7 +2,7 @@
 
     python scripts/draw_recall.py    # writes docs/pictures/recall.svg; a test fails if it is out of date
 
-The picture takes its colors from the reader's light or dark mode.
+The picture takes its colors from the reranker's light or dark mode.
 """
 # ruff: noqa: INP001  # a script
 

@@ -1,4 +1,4 @@
-"""The head of the built-in reader as an ONNX graph, for ``train_reader.py``: does a memory answer a question?
+"""The head of the built-in reader as an ONNX graph, for ``train_reranker.py``: does a memory answer a question?
 
 The token states come from an encoder that has seen each text alone. The similarities of tokens across the two texts are
 inputs and attention biases, as in late interaction (Omar Khattab and Matei Zaharia, "ColBERT", 2020, arXiv:2004.12832).

@@ -1,4 +1,4 @@
-"""Trains heads over token states with torch, for ``train_reader.py``."""
+"""Trains heads over token states with torch, for ``train_reranker.py``."""
 # ruff: noqa: INP001, T201  # in the folder of the script that uses it; it prints
 
 import math

@@ -1,4 +1,4 @@
-"""Questions about what is so and what is not, with statements that affirm and deny, for the training of readers.
+"""Questions about what is so and what is not, with statements that affirm and deny, for the training of rerankers.
 
 Made of the matters in ``training/data/facts/polarity.txt``. Two of a person's statements affirm and two deny, each of
 another thing; the question asks for one kind.
@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
-from reader_examples import ReadingExample
+from reranker_examples import RerankExample
 
 from ecphora.model.ports import Passage
 from ecphora_bench.probes.loading import PACKAGE, load_maker
@@ -26,7 +26,7 @@ FIRST_DAY, DAYS = date(2024, 1, 1), 900
 SPEAKERS = (None, "user", "user")
 
 
-def polarity_examples(*, seed: int = 0) -> Iterator[ReadingExample]:
+def polarity_examples(*, seed: int = 0) -> Iterator[RerankExample]:
     """The questions of all matters, each with four statements of its matter and one of another."""
     random = np.random.default_rng(seed)  # noqa: TID251  # seeded
     load_maker()
@@ -54,4 +54,4 @@ def polarity_examples(*, seed: int = 0) -> Iterator[ReadingExample]:
                 told.append(tell(another, asked, str(random.choice(sections[another + THINGS]))))
             is_answer = np.arange(len(told)) < 2
             asked_on = FIRST_DAY + timedelta(days=DAYS + int(random.integers(30)))
-            yield ReadingExample("drills", matter, asked, question, asked_on, True, tuple(told), is_answer, ())
+            yield RerankExample("drills", matter, asked, question, asked_on, True, tuple(told), is_answer, ())

@@ -1,4 +1,4 @@
-"""Questions about who did what to whom, with statements that only the roles tell apart, for the training of readers.
+"""Questions about who did what to whom, with statements that only the roles tell apart, for the training of rerankers.
 
 Made of the relations in ``training/data/facts/who.txt`` and of names of the probes' learning half. Three people stand
 in a ring: each does the same to the next. So two statements have the name that is asked about, and one of them answers.
@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
-from reader_examples import ReadingExample
+from reranker_examples import RerankExample
 
 from ecphora.model.ports import Passage
 from ecphora_bench.probes.loading import PACKAGE, load_maker
@@ -24,7 +24,7 @@ FIRST_DAY, DAYS = date(2024, 1, 1), 900
 SPEAKERS = (None, "user", "Rosa", "Ben", "Ines")
 
 
-def drill_examples(*, seed: int = 0) -> Iterator[ReadingExample]:
+def drill_examples(*, seed: int = 0) -> Iterator[RerankExample]:
     """The questions of all relations, each with three statements of its relation and one of another."""
     random = np.random.default_rng(seed)  # noqa: TID251  # seeded
     load_maker()
@@ -56,4 +56,4 @@ def drill_examples(*, seed: int = 0) -> Iterator[ReadingExample]:
             candidates = (answer, *others, tell(another, first, second))
             asked_on = FIRST_DAY + timedelta(days=DAYS + int(random.integers(30)))
             is_answer = np.array([True, False, False, False])
-            yield ReadingExample("drills", relation, side, question, asked_on, True, candidates, is_answer, ())
+            yield RerankExample("drills", relation, side, question, asked_on, True, candidates, is_answer, ())

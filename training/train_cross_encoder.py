@@ -1,11 +1,11 @@
 """Train the adapters with which multilingual-e5-small reads a question and a memory together; write
-weights/reader_adapters.npz.
+weights/reranker_adapters.npz.
 
     .venv/bin/pip install torch
     .venv/bin/python training/train_cross_encoder.py --work FOLDER [--share SHARE] [--resume] [--sentences FOLDER]
         [--facts FOLDER]
 
-The cross-encoder learns from the texts and spaces that train the built-in reader (``train_reader.py``), and from
+The cross-encoder learns from the texts and spaces that train the built-in reranker (``train_reranker.py``), and from
 ``many``: to tell the memories that answer a question from the best other candidates of ``fused``. ``--sentences`` adds
 the set of ``sentence_set.py``; those in the package were trained on an earlier form of it, with the same articles.
 ``--facts`` adds the sets of ``fact_set.py``.
@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 from pair_training import PairGroup, mean_adapters, train_adapters
-from reader_examples import ReadingExample
-from train_reader import SENTENCES, SOURCES, WEIGHTS, as_plain_texts, is_kept_apart, is_taken, load_examples, sha256
+from reranker_examples import RerankExample
+from train_reranker import SENTENCES, SOURCES, WEIGHTS, as_plain_texts, is_kept_apart, is_taken, load_examples, sha256
 
 from ecphora.models import update_scorer
 from ecphora.models.embedders.e5.e5_network import E5Network, share_network
@@ -72,7 +72,7 @@ def main() -> None:
     print(f"ADAPTERS_DIGEST in models/rerankers/e5_cross_encoder.py: {sha256(path)}")
 
 
-def training_examples(options: argparse.Namespace) -> Iterator[ReadingExample]:
+def training_examples(options: argparse.Namespace) -> Iterator[RerankExample]:
     """The questions of spaces that are not kept apart.
 
     Not those of training/data/speakers: with them, others get worse.
@@ -91,7 +91,7 @@ def is_trained_on(space: str, share: float) -> bool:
     return is_taken(space, share) and not is_kept_apart(space)
 
 
-def _group(example: ReadingExample, network: E5Network) -> PairGroup:
+def _group(example: RerankExample, network: E5Network) -> PairGroup:
     asked = question_tokens(network, example.question, example.asked_on)
     answers = [one for one, answers in zip(example.candidates, example.is_answer, strict=True) if answers]
     others = [one for one, answers in zip(example.candidates, example.is_answer, strict=True) if not answers]

@@ -1,10 +1,10 @@
-"""Train the weights of ``fused`` with a reader: training/train_fused.py WORK SET=FOLDER … [--out FILE] [--report].
+"""Train the weights of ``fused`` with a reranker: training/train_fused.py WORK SET=FOLDER … [--out FILE] [--report].
 
-Every question of the sets is asked in a memory of its space with the default embedder and reader; what the reader says
-of the candidates is a feature like all others. Two rounds: the candidates of the first are those of the weights of the
-package. WORK keeps the examples of each set, which take most of the time. With ``--report`` the figures of each set are
-printed, with weights trained without the spaces of its fold. With ``--genre``, the weights of the other genres stay as
-they are in the package, with ``--confidence`` those of all.
+Every question of the sets is asked in a memory of its space with the default embedder and reranker; what the reranker
+says of the candidates is a feature like all others. Two rounds: the candidates of the first are those of the weights of
+the package. WORK keeps the examples of each set, which take most of the time. With ``--report`` the figures of each set
+are printed, with weights trained without the spaces of its fold. With ``--genre``, the weights of the other genres stay
+as they are in the package, with ``--confidence`` those of all.
 
 The sets of the package: see lab/fused.md.
 """
@@ -31,14 +31,14 @@ from ecphora.maintenance.learn.query_spaces import QuerySpace
 from ecphora.maintenance.learn.readable_json import Json
 from ecphora.maintenance.learn.training_examples import space_parts
 from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER
-from ecphora.models.rerankers.late_interaction import LateInteractionReader
-from ecphora.recall.candidate_reading import CandidateReading
+from ecphora.models.rerankers.late_interaction import LateInteractionReranker
+from ecphora.recall.candidate_reranking import CandidateReranking
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.fused import weights
 from ecphora.strategies.fused.candidate_pool import build_pool
 from ecphora.strategies.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
 from ecphora.strategies.fused.ranker import Ranker
-from ecphora.strategies.fused.reading import MAX_LOG_ODDS, READING_FEATURES, SECOND_READING, ReadingPolicy
+from ecphora.strategies.fused.reranking import MAX_LOG_ODDS, RERANKING_FEATURES, SECOND_RERANKING, RerankPolicy
 from ecphora.strategies.fused.statement_features import FORMER_STATE, MISSING_NAMES, NOT_A_FACT, SUBJECT_AGREEMENT
 from ecphora_bench.spaces import temporary_memory
 
@@ -144,7 +144,7 @@ def read_examples(
 
 def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator[FusedExample]:
     """The examples of a space, each with its candidates read."""
-    reader, policy = LateInteractionReader(), ReadingPolicy(weights.load_recency_preferences())
+    reranker, policy = LateInteractionReranker(), RerankPolicy(weights.load_recency_preferences())
     ranker, answerability = weights.load_fused_model(embedder.name)
     embedder.embed([question.text for question in case.questions], is_query=True)
     with temporary_memory(case, Dense(), embedder) as (memory, clock):
@@ -158,7 +158,7 @@ def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator
             if not len(pool.rows):
                 continue
             matrix = build_feature_matrix(pool)
-            reading = CandidateReading(reader, graph, query, read_nodes, is_mandatory=True, read_codes=read_codes)
+            reading = CandidateReranking(reranker, graph, query, read_nodes, is_mandatory=True, read_codes=read_codes)
             matrix = policy.read(pool, matrix, ranker.score(matrix), ranker, answerability, 0.0, reading)
             gold = frozenset(space.number_by_document[id_] for id_ in question.gold)
             yield FusedExample(
@@ -176,7 +176,7 @@ def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator
 def with_all_features(matrix: FeatureMatrix) -> FeatureMatrix:
     """A matrix that has the features of reading, also if nothing was read."""
     zeros = np.zeros(len(matrix), np.float32)
-    return replace(matrix, features={**dict.fromkeys(READING_FEATURES, zeros), **matrix.features})
+    return replace(matrix, features={**dict.fromkeys(RERANKING_FEATURES, zeros), **matrix.features})
 
 
 def fit(examples: Sequence[FusedExample], genre: Genre | None = None) -> FusedModel:
@@ -193,7 +193,7 @@ def fit(examples: Sequence[FusedExample], genre: Genre | None = None) -> FusedMo
 
 def with_confidence(ranker: Ranker, examples: Sequence[FusedExample]) -> FusedModel:
     """A ranker with a confidence trained on questions as they were read, as if once only, and as if not at all."""
-    once = [replace(one, matrix=without_second_reading(one.matrix)) for one in examples]
+    once = [replace(one, matrix=without_second_reranking(one.matrix)) for one in examples]
     return FusedModel(ranker, train_answerability([*with_unread(examples), *once], ranker, UNTRAINED.answerability))
 
 
@@ -221,21 +221,21 @@ def packaged_ranker(*, except_for: Genre | None = None) -> Ranker:
 
 def with_unread(examples: Sequence[FusedExample]) -> list[FusedExample]:
     """Questions as they were read, and as if they had not been."""
-    return [*examples, *(replace(one, matrix=without_reading(one.matrix)) for one in examples)]
+    return [*examples, *(replace(one, matrix=without_reranking(one.matrix)) for one in examples)]
 
 
-def without_reading(matrix: FeatureMatrix) -> FeatureMatrix:
+def without_reranking(matrix: FeatureMatrix) -> FeatureMatrix:
     """A matrix as if nothing had been read."""
     zeros = np.zeros(len(matrix), np.float32)
-    features = {**matrix.features, **dict.fromkeys(READING_FEATURES, zeros)}
+    features = {**matrix.features, **dict.fromkeys(RERANKING_FEATURES, zeros)}
     return replace(matrix, features=features, readings=np.full(len(matrix), np.nan, np.float32))
 
 
-def without_second_reading(matrix: FeatureMatrix) -> FeatureMatrix:
+def without_second_reranking(matrix: FeatureMatrix) -> FeatureMatrix:
     """A matrix as if nothing had been read again."""
-    readings = matrix.readings - matrix.features[SECOND_READING]
-    readings[matrix.readings <= -MAX_LOG_ODDS] = -MAX_LOG_ODDS  # no answer, whatever the reader says
-    features = {**matrix.features, SECOND_READING: np.zeros(len(matrix), np.float32)}
+    readings = matrix.readings - matrix.features[SECOND_RERANKING]
+    readings[matrix.readings <= -MAX_LOG_ODDS] = -MAX_LOG_ODDS  # no answer, whatever the reranker says
+    features = {**matrix.features, SECOND_RERANKING: np.zeros(len(matrix), np.float32)}
     return replace(matrix, features=features, readings=readings)
 
 

@@ -59,7 +59,7 @@ export interface AnswerRequest {
   known_at?: string | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
-  reading?: Reading;
+  rerank?: Rerank;
   include?: string | string[];
   /** What the answer is for. */
   goal?: string | null;
@@ -750,9 +750,6 @@ export interface RankedHit {
   validity: Validity | null;
 }
 
-/** When a recall has a reader read its best candidates: if the ranking leaves doubt, never, or always. */
-export type Reading = "auto" | "never" | "always";
-
 /**
  * What a recall rarely needs besides its arguments. The fields are checked when they are used.
  *
@@ -761,7 +758,7 @@ export type Reading = "auto" | "never" | "always";
  * `media_query` is the vector of a picture or sound: memories whose media of the same model are near to it come back
  * too. The ranks by text and by media are joined; the evidence stays that of the text.
  *
- * With `reading_ms`, a deadline in milliseconds, the reader starts no batch that would probably end later; the cost
+ * With `rerank_ms`, a deadline in milliseconds, the reranker starts no batch that would probably end later; the cost
  * of the recall says how many candidates it left unread.
  *
  * `explain=False` leaves out the reasons. `log_access=False` leaves no trace in the access log.
@@ -770,7 +767,7 @@ export interface RecallOptions {
   retroactive?: boolean;
   media_query?: MediaQuery | null;
   /** A deadline for the reader in milliseconds; without it, it reads all that it is to read. */
-  reading_ms?: number | null;
+  rerank_ms?: number | null;
   explain?: boolean;
   log_access?: boolean;
 }
@@ -791,7 +788,7 @@ export interface RecallRequest {
   known_at?: string | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
-  reading?: Reading;
+  rerank?: Rerank;
   include?: string | string[];
   /** What the answer is for. */
   goal?: string | null;
@@ -812,9 +809,9 @@ export interface Recollection {
   milliseconds: number;
   step_milliseconds: Record<string, number>;
   tokens: number;
-  passages_read: number;
-  passages_unread: number;
-  reader_error: string | null;
+  passages_reranked: number;
+  passages_left: number;
+  reranker_error: string | null;
   query: Query;
   strategy: string;
   evidence: Evidence;
@@ -885,6 +882,9 @@ export interface RememberResult {
   extraction: ExtractionReport | null;
   estimate: LLMEstimate | null;
 }
+
+/** When a recall has a reranker read its best candidates: if the ranking leaves doubt, never, or always. */
+export type Rerank = "auto" | "never" | "always";
 
 /** A scope as stored: its name, revision, number of episodes (a long text is one) and embedding model. */
 export interface ScopeInfo {
@@ -993,7 +993,7 @@ export interface WhyNotRequest {
   known_at?: string | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
-  reading?: Reading;
+  rerank?: Rerank;
   /** What the answer is for. */
   goal?: string | null;
   options?: RecallOptions;
@@ -1048,9 +1048,9 @@ export interface PlainMethods {
    * returned at all. `as_of` is a point in event time: nothing that happened later is returned, and no hit shows
    * anything of it. `known_at` is a point in recording time: nothing recorded later is returned.
    *
-   * `reading` says when the reader reads the best candidates of a strategy that lets it, as `fused` does:
+   * `rerank` says when the reranker reads the best candidates of a strategy that lets it, as `fused` does:
    * `"auto"` only if the ranking leaves doubt, `"never"`, or `"always"`. How much it reads is a matter of
-   * counts, so equal recalls give equal results. If the reader fails, the recall goes on without it, and the cost
+   * counts, so equal recalls give equal results. If the reranker fails, the recall goes on without it, and the cost
    * says why.
    *
    * `include` names what comes back beside the memories, at most `limit` of each: `"engrams"` are the names
@@ -1069,7 +1069,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  recall(question: string | Record<string, unknown> | Record<string, unknown>[], options?: Pick<RecallRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "strategy" | "reading" | "include" | "goal" | "options">, call?: CallOptions): Promise<Recollection>;
+  recall(question: string | Record<string, unknown> | Record<string, unknown>[], options?: Pick<RecallRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "strategy" | "rerank" | "include" | "goal" | "options">, call?: CallOptions): Promise<Recollection>;
   /**
    * Explain why `recall` with the same arguments does not return a memory, and what would return it.
    *
@@ -1077,7 +1077,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  whyNot(question: string | Record<string, unknown> | Record<string, unknown>[], id: string, options?: Pick<WhyNotRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "strategy" | "reading" | "goal" | "options">, call?: CallOptions): Promise<WhyNot>;
+  whyNot(question: string | Record<string, unknown> | Record<string, unknown>[], id: string, options?: Pick<WhyNotRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "strategy" | "rerank" | "goal" | "options">, call?: CallOptions): Promise<WhyNot>;
   /**
    * Store which hits of a recollection were useful; returns the id of the feedback, which `forget` deletes.
    *
@@ -1123,7 +1123,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  answer(question: string | Record<string, unknown> | Record<string, unknown>[], options?: Pick<AnswerRequest, "budget" | "limit" | "where" | "as_of" | "known_at" | "strategy" | "reading" | "include" | "goal" | "options" | "record">, call?: CallOptions): Promise<Answer>;
+  answer(question: string | Record<string, unknown> | Record<string, unknown>[], options?: Pick<AnswerRequest, "budget" | "limit" | "where" | "as_of" | "known_at" | "strategy" | "rerank" | "include" | "goal" | "options" | "record">, call?: CallOptions): Promise<Answer>;
   /**
    * The memory with an id, a long text reassembled from its chunks; None if there is none.
    *

@@ -13,7 +13,7 @@
     │   ├── ModelDamaged                       a model file differs from the published one
     │   └── WrongVector                        a vector of the wrong size, or not finite
     ├── PluginError                            a plug-in of another package cannot be imported or used
-    ├── ReaderUnavailable                      the reader's package or server is missing, or it does not answer
+    ├── RerankerUnavailable                      the reranker's package or server is missing, or it does not answer
     ├── ServerError                            the server failed, or its answer cannot be read
     │   ├── AccessDenied                       the token is missing or unknown, or does not allow this
     │   └── ServerUnavailable                  the server cannot be reached, or the package to reach it is missing
@@ -87,8 +87,8 @@ class PluginError(EcphoraError):
     """A plug-in of another package cannot be imported, or is not what its group demands."""
 
 
-class ReaderUnavailable(EcphoraError):
-    """The reader's package or server is missing, or it does not answer as expected."""
+class RerankerUnavailable(EcphoraError):
+    """The reranker's package or server is missing, or it does not answer as expected."""
 
 
 class LLMError(EcphoraError):

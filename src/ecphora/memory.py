@@ -40,7 +40,7 @@ from .model.ports import (
     MeteredExtractor,
     NodeReader,
     Progress,
-    Reader,
+    Reranker,
     Store,
     Strategy,
     UndoBatchStore,
@@ -69,9 +69,9 @@ from .model.types import (
     NodeId,
     Page,
     Query,
-    Reading,
     RecallOptions,
     RememberResult,
+    Rerank,
     ScopeInfo,
     TransferResult,
     UndoBatch,
@@ -98,8 +98,8 @@ from .model.validation import (
     check_optional_name,
     check_path,
     check_question,
-    check_reading,
     check_recall_options,
+    check_rerank,
     check_string,
     check_text,
     check_text_file,
@@ -108,13 +108,13 @@ from .models.embedders.from_setting import packaged_embedder
 from .models.embedders.hashing import HASHING
 from .models.embedders.minilm import MiniLMEmbedder
 from .models.llm_client import LLMClient, as_llm_client
-from .models.rerankers.late_interaction import DEFAULT_READER, LateInteractionReader
+from .models.rerankers.late_interaction import DEFAULT_RERANKER, LateInteractionReranker
 from .models.rule_extractor import RuleExtractor
 from .models.update_scorer import E5UpdateScorer
 from .recall import lookup
 from .recall.access_log import AccessLog, recall_accesses
 from .recall.answering import Answer, answer
-from .recall.candidate_reading import CandidateReading
+from .recall.candidate_reranking import CandidateReranking
 from .recall.exchange import exchange_batch, exchange_id
 from .recall.explain import WhyNot, why_not
 from .recall.feedback import feedback_batch, question_id
@@ -378,7 +378,7 @@ class Memory(OpenInEachProcess):
     it is: nothing is read or written outside the scope. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace
     the built-in ones; without ``embedder``, a scope that a packaged embedder wrote keeps that one. ``update_scorer``
     compares pairs of memories during consolidation to detect fact updates; with None only rules detect them.
-    ``reader`` reads the best candidates of a recall together with the question; with None nothing is read, and by
+    ``reranker`` reads the best candidates of a recall together with the question; with None nothing is read, and by
     default nothing with a ``HashingEmbedder``, whose users want no model. ``auto_consolidate`` says when the memory
     consolidates by itself; by default it does so only when :meth:`consolidate` is called. ``evidence_bands`` says from
     which confidence on a recall has strong or weak evidence. ``zone``, a name of the tz database or a ``tzinfo``, is
@@ -398,7 +398,7 @@ class Memory(OpenInEachProcess):
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
         update_scorer: FactUpdateScorer | None = DEFAULT_UPDATE_SCORER,
-        reader: Reader | None = DEFAULT_READER,
+        reranker: Reranker | None = DEFAULT_RERANKER,
         strategy: str | Strategy = "fused",
         auto_consolidate: AutoConsolidate | None = None,
         evidence_bands: EvidenceBands = DEFAULT_BANDS,
@@ -419,9 +419,9 @@ class Memory(OpenInEachProcess):
             if update_scorer is None
             else check_component("update_scorer", update_scorer, "an update scorer", "score")
         )
-        if reader is DEFAULT_READER:
-            reader = None if embedder is not None and embedder.name.startswith(HASHING) else LateInteractionReader()
-        self._reader = None if reader is None else check_component("reader", reader, "a reader", "read")
+        if reranker is DEFAULT_RERANKER:
+            reranker = None if embedder is not None and embedder.name.startswith(HASHING) else LateInteractionReranker()
+        self._reranker = None if reranker is None else check_component("reranker", reranker, "a reranker", "read")
         self._set_zone(zone, clock)
         if auto_consolidate is not None and not isinstance(auto_consolidate, AutoConsolidate):
             raise InvalidInput(f"auto_consolidate is {show(auto_consolidate)}; give AutoConsolidate(every_turns=100)")
@@ -439,7 +439,7 @@ class Memory(OpenInEachProcess):
             raise
         self._embedder: Embedder = packaged_embedder(cache.embedder_name) if embedder is None else embedder
         self._scope_writer = ScopeWriter(
-            self._store, self.scope, self._embedder, self._extractor, self.strategy, cache, self._reader
+            self._store, self.scope, self._embedder, self._extractor, self.strategy, cache, self._reranker
         )
         self._query_embedder = QueryEmbedder(partial(self._scope_writer.embed, is_query=True))
         self._access_log = AccessLog(self._scope_writer)
@@ -654,7 +654,7 @@ class Memory(OpenInEachProcess):
         as_of: When | None = None,
         known_at: When | None = None,
         strategy: str | Strategy | None = None,
-        reading: str | Reading = Reading.AUTO,
+        rerank: str | Rerank = Rerank.AUTO,
         include: str | Iterable[str] = (),
         goal: str | None = None,
         options: RecallOptions = DEFAULT_RECALL_OPTIONS,
@@ -670,9 +670,9 @@ class Memory(OpenInEachProcess):
         returned at all. ``as_of`` is a point in event time: nothing that happened later is returned, and no hit shows
         anything of it. ``known_at`` is a point in recording time: nothing recorded later is returned.
 
-        ``reading`` says when the reader reads the best candidates of a strategy that lets it, as ``fused`` does:
+        ``rerank`` says when the reranker reads the best candidates of a strategy that lets it, as ``fused`` does:
         ``"auto"`` only if the ranking leaves doubt, ``"never"``, or ``"always"``. How much it reads is a matter of
-        counts, so equal recalls give equal results. If the reader fails, the recall goes on without it, and the cost
+        counts, so equal recalls give equal results. If the reranker fails, the recall goes on without it, and the cost
         says why.
 
         ``include`` names what comes back beside the memories, at most ``limit`` of each: ``"engrams"`` are the names
@@ -698,7 +698,7 @@ class Memory(OpenInEachProcess):
             as_of=as_of,
             known_at=known_at,
             strategy=strategy,
-            reading=reading,
+            rerank=rerank,
             include=include,
             goal=goal,
             options=options,
@@ -722,7 +722,7 @@ class Memory(OpenInEachProcess):
         as_of: When | None,
         known_at: When | None,
         strategy: str | Strategy | None,
-        reading: str | Reading,
+        rerank: str | Rerank,
         include: str | Iterable[str],
         goal: str | None,
         options: RecallOptions,
@@ -730,7 +730,7 @@ class Memory(OpenInEachProcess):
         """Check the arguments of a recall, and analyze its question on the graph that is searched."""
         options = check_recall_options(options)
         limit, budget = check_count("limit", limit), check_optional_count("budget", budget)
-        when_to_read, included = check_reading(reading), check_include(include)
+        rerank_when, included = check_rerank(rerank), check_include(include)
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
         _check_takes_goal(chosen, goal)
         graph = self.graph()
@@ -738,16 +738,16 @@ class Memory(OpenInEachProcess):
         query = self._analyze(
             question, graph, read_nodes, where=where, as_of=as_of, known_at=known_at, goal=goal, options=options
         )
-        candidate_reading = (
+        candidate_reranking = (
             None
-            if self._reader is None or when_to_read is Reading.NEVER
-            else CandidateReading(
-                self._reader,
+            if self._reranker is None or rerank_when is Rerank.NEVER
+            else CandidateReranking(
+                self._reranker,
                 graph,
                 query,
                 read_nodes,
-                time_limit=None if options.reading_ms is None else options.reading_ms / 1000,
-                is_mandatory=when_to_read is Reading.ALWAYS,
+                time_limit=None if options.rerank_ms is None else options.rerank_ms / 1000,
+                is_mandatory=rerank_when is Rerank.ALWAYS,
                 read_codes=self._scope_writer.code_source,
             )
         )
@@ -755,7 +755,7 @@ class Memory(OpenInEachProcess):
             chosen,
             query,
             graph,
-            candidate_reading,
+            candidate_reranking,
             read_nodes,
             limit,
             budget,
@@ -806,7 +806,7 @@ class Memory(OpenInEachProcess):
         as_of: When | None = None,
         known_at: When | None = None,
         strategy: str | Strategy | None = None,
-        reading: str | Reading = Reading.AUTO,
+        rerank: str | Rerank = Rerank.AUTO,
         goal: str | None = None,
         options: RecallOptions = DEFAULT_RECALL_OPTIONS,
     ) -> WhyNot:
@@ -823,7 +823,7 @@ class Memory(OpenInEachProcess):
             as_of=as_of,
             known_at=known_at,
             strategy=strategy,
-            reading=reading,
+            rerank=rerank,
             include=(),
             goal=goal,
             options=options,
@@ -841,7 +841,7 @@ class Memory(OpenInEachProcess):
         if self.is_read_only:
             self._access_log.count_unlogged(len(accesses) + (episode is not None))
         else:
-            codes = {} if prepared.reading is None else prepared.reading.new_codes
+            codes = {} if prepared.reranking is None else prepared.reranking.new_codes
             self._access_log.add(accesses, episode, now, needs_full_log=needs_full_log, codes=codes)
 
     @property
@@ -1191,7 +1191,7 @@ class Memory(OpenInEachProcess):
         as_of: When | None = None,
         known_at: When | None = None,
         strategy: str | Strategy | None = None,
-        reading: str | Reading = Reading.AUTO,
+        rerank: str | Rerank = Rerank.AUTO,
         include: str | Iterable[str] = (),
         goal: str | None = None,
         options: RecallOptions = DEFAULT_RECALL_OPTIONS,
@@ -1212,7 +1212,7 @@ class Memory(OpenInEachProcess):
             as_of=as_of,
             known_at=known_at,
             strategy=strategy,
-            reading=reading,
+            rerank=rerank,
             include=include,
             goal=goal,
             options=options,

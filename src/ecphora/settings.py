@@ -9,7 +9,7 @@ Sources are read in this order, and each one sets only what those before it did 
 5. the defaults
 
 The project's file may come from a stranger, so it may set only what sends no data and imports no plug-in: ``scope``, a
-built-in ``strategy``, an ``embedder`` that runs on this machine, the built-in ``reader`` or none, and ``db`` and
+built-in ``strategy``, an ``embedder`` that runs on this machine, the built-in ``reranker`` or none, and ``db`` and
 ``weights`` inside its own folder. The memory's file sets nothing: a remote embedder that is stored there is used only
 if one of the first three sources names it.
 
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidInput, UnknownName
 from .model import plugins
-from .model.ports import LLM, Embedder, Extractor, Reader, Store, Strategy
+from .model.ports import LLM, Embedder, Extractor, Reranker, Store, Strategy
 
 if TYPE_CHECKING:
     from .retrieval.confidence import EvidenceBands
@@ -42,10 +42,10 @@ ENV_VARIABLES = {
     "extractor": ("ECPHORA_EXTRACTOR",),
     "strategy": ("ECPHORA_STRATEGY",),
     "weights": ("ECPHORA_WEIGHTS",),
-    "reader": ("ECPHORA_READER",),
-    "reader_base_url": ("ECPHORA_READER_BASE_URL",),
-    "reader_api_key": ("ECPHORA_READER_API_KEY",),
-    "reader_scale": ("ECPHORA_READER_SCALE",),
+    "reranker": ("ECPHORA_RERANKER",),
+    "reranker_base_url": ("ECPHORA_RERANKER_BASE_URL",),
+    "reranker_api_key": ("ECPHORA_RERANKER_API_KEY",),
+    "reranker_scale": ("ECPHORA_RERANKER_SCALE",),
     "evidence_bands": ("ECPHORA_EVIDENCE_BANDS",),
     "llm": ("ECPHORA_LLM",),
     "llm_base_url": ("ECPHORA_LLM_BASE_URL",),
@@ -58,19 +58,19 @@ ENV_VARIABLES = {
 """Every setting by its name in the file, and the environment variables that override the file."""
 EXTRACTOR_CHOICES = "rules or llm"
 """The built-in values of an extractor setting, as errors list them."""
-READER_CHOICES = (
+RERANKER_CHOICES = (
     "builtin, none, jina:MODEL, cohere:MODEL, vllm:MODEL, tei:URL, llama-server:URL, llamacpp:PATH, "
     "cross-encoder:MODEL or llm"
 )
-"""The values of a reader setting, as errors list them."""
+"""The values of a reranker setting, as errors list them."""
 LOCAL_EMBEDDERS = frozenset({"minilm", "e5", "hashing"})
 """The kinds of embedder that send no data and load nothing but this package's own dependencies."""
-PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reader", "evidence_bands", "zone")
+PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reranker", "evidence_bands", "zone")
 """The settings that a project's file may set."""
 PROJECT_KINDS = MappingProxyType(
     {
         "embedder": LOCAL_EMBEDDERS,
-        "reader": frozenset({"builtin", "none"}),
+        "reranker": frozenset({"builtin", "none"}),
         "strategy": plugins.BUILT_IN_NAMES["strategies"],
     }
 )
@@ -86,14 +86,14 @@ _NO_ARGUMENTS: Mapping[str, str | None] = MappingProxyType({})
 class Settings:
     """The settings of a command that are not given as arguments.
 
-    ``embedder`` is None for the one that a scope was written with, ``llm`` for no language model, ``reader`` for the
+    ``embedder`` is None for the one that a scope was written with, ``llm`` for no language model, ``reranker`` for the
     one that a memory has by default, ``extractor`` for the built-in one. ``store`` is the URL of a plug-in's store,
     which replaces the file ``db``. ``evidence_bands`` has the lowest confidences of strong and of weak evidence, as in
-    "0.7,0.3". ``reader_base_url`` defaults to the usual address of the reader's kind, ``reader_scale`` ("log_odds" or
-    "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``llm_prices`` has the US dollars of
-    a million tokens in and out, as in "0.15,0.6", and ``extractor_tokens`` the most tokens that the extractor ``llm``
-    may use for one ``remember``. ``zone`` is a name of the tz database, None for the machine's zone. ``notes`` are
-    sentences about settings that were ignored.
+    "0.7,0.3". ``reranker_base_url`` defaults to the usual address of the reranker's kind, ``reranker_scale``
+    ("log_odds" or "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``llm_prices`` has
+    the US dollars of a million tokens in and out, as in "0.15,0.6", and ``extractor_tokens`` the most tokens that the
+    extractor ``llm`` may use for one ``remember``. ``zone`` is a name of the tz database, None for the machine's zone.
+    ``notes`` are sentences about settings that were ignored.
     """
 
     db: Path = Path("ecphora.db")
@@ -101,10 +101,10 @@ class Settings:
     embedder: str | None = None
     strategy: str = "fused"
     weights: str | None = None
-    reader: str | None = None
-    reader_base_url: str | None = None
-    reader_api_key: str | None = field(default=None, repr=False)
-    reader_scale: str | None = None
+    reranker: str | None = None
+    reranker_base_url: str | None = None
+    reranker_api_key: str | None = field(default=None, repr=False)
+    reranker_scale: str | None = None
     evidence_bands: str | None = None
     llm: str | None = None
     llm_base_url: str | None = None
@@ -207,42 +207,42 @@ class Settings:
             raise InvalidInput(f"the {user} is llm, and no language model is set; set llm to {LLM_CHOICES}")
         return llm
 
-    def make_reader(self) -> Reader | None:
-        """The reader that is set, else that of a memory by default; the built-in one stands in while another fails."""
-        if self.reader == "none":
+    def make_reranker(self) -> Reranker | None:
+        """The reranker that is set, else the default of a memory; the built-in one stands in while another fails."""
+        if self.reranker == "none":
             return None
-        from .models.rerankers.late_interaction import DEFAULT_READER, LateInteractionReader  # noqa: PLC0415
+        from .models.rerankers.late_interaction import DEFAULT_RERANKER, LateInteractionReranker  # noqa: PLC0415
 
-        if self.reader is None:
-            return DEFAULT_READER
-        if self.reader == "builtin":
-            return LateInteractionReader()
-        from .models.rerankers.fallback import FallbackReader  # noqa: PLC0415
+        if self.reranker is None:
+            return DEFAULT_RERANKER
+        if self.reranker == "builtin":
+            return LateInteractionReranker()
+        from .models.rerankers.fallback import FallbackReranker  # noqa: PLC0415
 
-        return FallbackReader(self._reader_from_setting(self.reader), LateInteractionReader())
+        return FallbackReranker(self._reranker_from_setting(self.reranker), LateInteractionReranker())
 
-    def _reader_from_setting(self, setting: str) -> Reader:
+    def _reranker_from_setting(self, setting: str) -> Reranker:
         kind, _, model = setting.partition(":")
-        scale: Any = self.reader_scale  # the readers check it
+        scale: Any = self.reranker_scale  # the rerankers check it
         if kind in {"jina", "cohere", "vllm", "tei", "llama-server"} and model:
-            from .models.rerankers.rerank_endpoint import RerankReader  # noqa: PLC0415  # each is imported only when used
+            from .models.rerankers.rerank_endpoint import EndpointReranker  # noqa: PLC0415  # each is imported only when used
 
             is_url = kind in {"tei", "llama-server"}  # these servers have one model each
-            name, url = ("reranker", model) if is_url else (model, self.reader_base_url)
-            return RerankReader(name, shape=kind, base_url=url, api_key=self.reader_api_key, scale=scale)
+            name, url = ("reranker", model) if is_url else (model, self.reranker_base_url)
+            return EndpointReranker(name, shape=kind, base_url=url, api_key=self.reranker_api_key, scale=scale)
         if kind == "llamacpp" and model:
-            from .models.rerankers.llamacpp_reranker import LlamaCppReader  # noqa: PLC0415
+            from .models.rerankers.llamacpp_reranker import LlamaCppReranker  # noqa: PLC0415
 
-            return LlamaCppReader(expand_home(model), scale=scale or "log_odds")
+            return LlamaCppReranker(expand_home(model), scale=scale or "log_odds")
         if kind == "cross-encoder" and model:
-            from .models.rerankers.cross_encoder import CrossEncoderReader  # noqa: PLC0415
+            from .models.rerankers.cross_encoder import CrossEncoderReranker  # noqa: PLC0415
 
-            return CrossEncoderReader(model)
+            return CrossEncoderReranker(model)
         if setting == "llm":
-            from .models.rerankers.llm_judge import LLMReader  # noqa: PLC0415
+            from .models.rerankers.llm_judge import LLMReranker  # noqa: PLC0415
 
-            return LLMReader(self._require_llm("reader"))
-        raise UnknownName(f"no reader is called {setting!r}; give {READER_CHOICES}")
+            return LLMReranker(self._require_llm("reranker"))
+        raise UnknownName(f"no reranker is called {setting!r}; give {RERANKER_CHOICES}")
 
 
 def load(

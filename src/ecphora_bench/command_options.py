@@ -15,7 +15,7 @@ from ecphora.cli.learn import FOLDER, Decorator, embedder_option, open_embedder
 from ecphora.errors import InvalidInput
 from ecphora.maintenance.learn import datasets
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
-from ecphora.model.types import Reading
+from ecphora.model.types import Rerank
 
 from .question_limit import DISTRACTORS, cut_episodes
 from .recall.recall_run import make_run
@@ -56,18 +56,18 @@ def data_options(*, is_required: bool = True) -> Decorator:
     )
 
 
-def reading_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say when the built-in reader reads; see :func:`reading_words`."""
+def rerank_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say when the built-in reranker reads; see :func:`rerank_words`."""
     return _combine(
         click.option(
-            "--reading",
-            type=click.Choice([reading.value for reading in Reading]),
-            default=Reading.AUTO.value,
+            "--rerank",
+            type=click.Choice([rerank.value for rerank in Rerank]),
+            default=Rerank.AUTO.value,
             show_default=True,
-            help="When the built-in reader reads the best memories: in doubt, never or always.",
+            help="When the built-in reranker reads the best memories: in doubt, never or always.",
         ),
         click.option(
-            "--reading-ms",
+            "--rerank-ms",
             type=click.FloatRange(min=0, min_open=True),
             metavar="MS",
             help="A deadline for reading in each recall, in milliseconds.  [default: none]",
@@ -75,11 +75,11 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
-def reading_words(reading: str, reading_ms: float | None) -> dict[str, Sequence[str]]:
-    """The options of :func:`reading_options` with their values, those left out that are the default."""
+def rerank_words(rerank: str, rerank_ms: float | None) -> dict[str, Sequence[str]]:
+    """The options of :func:`rerank_options` with their values, those left out that are the default."""
     return {
-        "--reading": [reading] if reading != Reading.AUTO else [],
-        "--reading-ms": [] if reading_ms is None else [f"{reading_ms:g}"],
+        "--rerank": [rerank] if rerank != Rerank.AUTO else [],
+        "--rerank-ms": [] if rerank_ms is None else [f"{rerank_ms:g}"],
     }
 
 

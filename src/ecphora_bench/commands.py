@@ -12,7 +12,7 @@ from ecphora import strategies
 from ecphora.cli.learn import FILE, FOLDER, NEW_FILE, embedder_option, open_embedder, progress_bar, set_option
 from ecphora.maintenance.learn import datasets
 from ecphora.model.text_format import count_noun
-from ecphora.model.types import Reading
+from ecphora.model.types import Rerank
 from ecphora.models.llm_client import LLMClient
 from ecphora.models.llms.from_setting import LLM_CHOICES
 
@@ -25,8 +25,8 @@ from .command_options import (
     dataset_options,
     distractors_option,
     open_lines,
-    reading_options,
-    reading_words,
+    rerank_options,
+    rerank_words,
     strategy_option,
 )
 from .conversion.dataset_files import Conversion, write_set
@@ -48,13 +48,13 @@ def bench() -> None:
 @dataset_options
 @set_option("Set to run; may be repeated.  [default: all]")
 @strategy_option("Strategy to run; may be repeated.  [default: all]")
-@reading_options
+@rerank_options
 def recall(
     *,
     dataset_names: Sequence[str],
     strategy_names: Sequence[str],
-    reading: str,
-    reading_ms: float | None,
+    rerank: str,
+    rerank_ms: float | None,
     **options: Any,
 ) -> None:
     """Index data sets, ask their questions, and print the fraction of the gold evidence recalled.
@@ -71,7 +71,7 @@ def recall(
             {
                 "--set": dataset_names,
                 "--strategy": strategy_names,
-                **reading_words(reading, reading_ms),
+                **rerank_words(rerank, rerank_ms),
             },
         )
     ) as (embedder, out, write):
@@ -79,8 +79,8 @@ def recall(
         for name in names:
             cases = bench_options.read_cases(name)
             with progress_bar(name, count_steps(cases, recall_strategies)) as tick:
-                when = Reading(reading)
-                outcome = run(name, cases, recall_strategies, embedder, tick, reading=when, reading_ms=reading_ms)
+                when = Rerank(rerank)
+                outcome = run(name, cases, recall_strategies, embedder, tick, rerank=when, rerank_ms=rerank_ms)
             _report_outcome(outcome, recall_tables.terminal_tables(outcome.figures), out, write)
             all_figures += outcome.figures
         out.print(recall_tables.legend(recall_tables.grids(all_figures)), highlight=False)

@@ -39,7 +39,7 @@ from ecphora import (
 )
 from ecphora.errors import IdCollision, InvalidRecord, InvalidText, InvalidTime, UnknownName
 from ecphora.model.conditions import Gte, In
-from ecphora.model.types import Reading
+from ecphora.model.types import Rerank
 
 from .conftest import Server
 
@@ -179,8 +179,7 @@ def test_recall_returns_hits_with_reasons_and_groups(filled: Memory) -> None:
     assert found.to_messages(500)[0]["role"] == "system"
     assert found.cost.milliseconds > 0
     assert (
-        filled.recall("x", options=RecallOptions(explain=False, log_access=False), reading=Reading.NEVER)[0].reason
-        == ""
+        filled.recall("x", options=RecallOptions(explain=False, log_access=False), rerank=Rerank.NEVER)[0].reason == ""
     )
 
 

@@ -23,8 +23,8 @@ class TestBuiltIn(StrategyContract):
     pass
 
 
-class RowNumberReader:
-    """A row reader whose log-odds depend on the row; it skips every third."""
+class RowNumberReranker:
+    """A row reranker whose log-odds depend on the row; it skips every third."""
 
     is_mandatory = False
 
@@ -38,19 +38,19 @@ class RowNumberReader:
         raise AssertionError("simple looks at no texts")
 
 
-class SimpleWithReader:
-    """``simple`` with a reader."""
+class SimpleWithReranker:
+    """``simple`` with a reranker."""
 
-    name = "simple with reader"
+    name = "simple with reranker"
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
-        return Simple(max_candidates=4).activate_with_reader(query, graph, RowNumberReader())
+        return Simple(max_candidates=4).activate_with_reranker(query, graph, RowNumberReranker())
 
 
-class TestSimpleWithReader(StrategyContract):
+class TestSimpleWithReranker(StrategyContract):
     @pytest.fixture
     def strategy(self) -> Strategy:
-        return SimpleWithReader()
+        return SimpleWithReranker()
 
 
 WITHOUT_FEEDBACK = [

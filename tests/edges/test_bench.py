@@ -147,9 +147,9 @@ def test_recall_json_writes_only_json_lines(data: Path) -> None:
 
 def test_recall_takes_limit_and_set(data: Path) -> None:
     words = ("recall", "--data", data, "--set", "village", "--strategy", "bm25", "--limit", 2)
-    lines = run_bench(*words, "--reading-ms", 70, "--json", "-").stdout.splitlines()
+    lines = run_bench(*words, "--rerank-ms", 70, "--json", "-").stdout.splitlines()
     run, *figures = [json.loads(line) for line in lines]
-    assert run["command"].endswith("--set village --strategy bm25 --reading-ms 70 --limit 2")
+    assert run["command"].endswith("--set village --strategy bm25 --rerank-ms 70 --limit 2")
     assert {one["n"] for one in figures if one["metric"] != "index_s"} == {1, 2}
     assert {one["n"] for one in figures if one["category"] == "answerable"} == {2}
 

@@ -84,19 +84,19 @@ def test_lines_on_stdout_are_clean_and_hold_the_recall_of_each_question(
     real = recall_run.run
 
     def run(*arguments: Any, **options: Any) -> recall_run.RunOutcome:
-        assert options["reading"] == "never"
-        assert options["reading_ms"] == 50
+        assert options["rerank"] == "never"
+        assert options["rerank_ms"] == 50
         outcome = real(*arguments, **options)
         for one in outcome.results:
             rankings.setdefault(one.question.id, {}).setdefault(one.strategy, []).append(one.ranked_documents)
         return outcome
 
     monkeypatch.setattr(recall_run, "run", run)
-    words = ("--reading", "never", "--reading-ms", 50, "--limit", 6, "--json", "-", *EMBEDDER)
+    words = ("--rerank", "never", "--rerank-ms", 50, "--limit", 6, "--json", "-", *EMBEDDER)
     result = invoke(ahead, "--data", data, "--set", "mill", "--set", "silent", *words)
     run_line, *lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert run_line["command"] == (
-        "python benchmarks/ahead.py --data DATA --set mill --set silent --reading never --reading-ms 50 "
+        "python benchmarks/ahead.py --data DATA --set mill --set silent --rerank never --rerank-ms 50 "
         "--embedder hashing:64 --limit 6"
     )
     assert [(one["dataset"], one["question"], one["category"]) for one in lines] == [
@@ -116,7 +116,7 @@ def test_file_grows_and_makes_the_table_without_measuring(
     ahead: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "recall.jsonl"
-    words = ("--data", data, "--reading", "never", "--json", path, *EMBEDDER)
+    words = ("--data", data, "--rerank", "never", "--json", path, *EMBEDDER)
     invoke(ahead, "--set", "mill", *words)
     whole = invoke(ahead, "--set", "ferry", *words)
     monkeypatch.setattr(recall_run, "run", None)
@@ -130,10 +130,10 @@ def test_file_grows_and_makes_the_table_without_measuring(
 
 
 def test_probes_are_sets_by_kind_of_which_any_right_memory_counts(ahead: Any) -> None:
-    words = ("--probes", "--worlds", 1, "--limit", 3, "--reading", "never", "--json", "-", *EMBEDDER)
+    words = ("--probes", "--worlds", 1, "--limit", 3, "--rerank", "never", "--json", "-", *EMBEDDER)
     run_line, *lines = [json.loads(line) for line in invoke(ahead, *words).stdout.splitlines()]
     assert run_line["command"] == (
-        "python benchmarks/ahead.py --worlds 1 --reading never --embedder hashing:64 --limit 3 --probes"
+        "python benchmarks/ahead.py --worlds 1 --rerank never --embedder hashing:64 --limit 3 --probes"
     )
     asked = [one for one in choose_probes(load_maker(), Kind, Half.TEST, worlds=1, limit=3) if one.is_answerable]
     assert [(one["dataset"], one["question"], one["category"]) for one in lines] == [

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 import ecphora
 from ecphora.errors import InvalidInput
 from ecphora.maintenance.learn import datasets, embedding_cache
-from ecphora.model.types import Evidence, Reading
+from ecphora.model.types import Evidence, Rerank
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.baselines import Bm25
 from ecphora_bench.commands import bench
@@ -52,10 +52,10 @@ def test_small_run_prints_a_row_for_each_strategy() -> None:
 
 def test_json_on_stdout_is_clean_and_can_be_read_again(tmp_path: Path) -> None:
     words = ("--kind", "who", "--form", "strings", "--limit", "9", "--strategy", "bm25", "--by", "form", *EMBEDDER)
-    result = invoke(*words, "--reading", "never", "--reading-ms", "70", "--json", "-")
+    result = invoke(*words, "--rerank", "never", "--rerank-ms", "70", "--json", "-")
     (tmp_path / "figures.jsonl").write_text(result.stdout, "utf-8")
     (record,) = read_records(tmp_path / "figures.jsonl")
-    assert record.run.command.endswith("--by form --reading never --reading-ms 70 --embedder hashing:64 --limit 9")
+    assert record.run.command.endswith("--by form --rerank never --rerank-ms 70 --embedder hashing:64 --limit 9")
     assert "--data" not in record.run.command
     assert {figure.dataset for figure in record.figures} == {"who", "who/strings"}
     counts = {figure.n for figure in record.figures if figure.metric is Metric.RECALL_ANY} | {
@@ -70,7 +70,7 @@ def test_memories_come_in_by_their_form_and_are_found(form: Form, tmp_path: Path
     gold = next(memory for memory in one.memories if memory.id in one.gold)
     one = replace(one, question=gold.text)
     with embedding_cache.CachingEmbedder(HashingEmbedder(64), tmp_path) as embedder:
-        (result,) = run([one], [Bm25()], embedder, reading=Reading.NEVER)
+        (result,) = run([one], [Bm25()], embedder, rerank=Rerank.NEVER)
     assert result.is_right_first
 
 

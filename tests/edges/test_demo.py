@@ -72,9 +72,9 @@ def default_demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[s
 
 def test_demo_gives_no_general_reason_to_neighboring_hits(default_demo: tuple[Path, dict[str, Any]]) -> None:
     _, found = default_demo
-    general = {"is likelier to answer, says the reader", "is nearer in meaning to the question"}
+    general = {"is likelier to answer, says the reranker", "is nearer in meaning to the question"}
     reasons = [[set(hit["reason"].split("; ")) for hit in question["hits"]] for question in found["questions"]]
-    assert sum("says the reader" in "".join(hits[0]) for hits in reasons) <= len(reasons) / 2
+    assert sum("says the reranker" in "".join(hits[0]) for hits in reasons) <= len(reasons) / 2
     for hits in reasons:
         for one, other in pairwise(hits):
             assert not general & one & other

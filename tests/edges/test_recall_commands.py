@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from ecphora.cli.main import main
 from ecphora.model.types import RecallOptions
 from ecphora.model.validation import check_recall_options
-from ecphora.models.rerankers.late_interaction import LateInteractionReader
+from ecphora.models.rerankers.late_interaction import LateInteractionReranker
 
 NEARER = "is nearer in meaning to the question"
 
@@ -39,12 +39,12 @@ def test_recall_prints_text_date_and_reason() -> None:
 
 @pytest.mark.usefixtures("two_memories")
 def test_recall_says_on_stderr_why_the_built_in_reader_stood_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ECPHORA_READER", "builtin")
-    builtin = answer("recall", "Where does Ana live?", "--reading", "always")["hits"]
-    monkeypatch.setenv("ECPHORA_READER", "tei:http://127.0.0.1:9")  # nobody listens there
-    result = ecphora("recall", "Where does Ana live?", "--reading", "always", "--json")
+    monkeypatch.setenv("ECPHORA_RERANKER", "builtin")
+    builtin = answer("recall", "Where does Ana live?", "--rerank", "always")["hits"]
+    monkeypatch.setenv("ECPHORA_RERANKER", "tei:http://127.0.0.1:9")  # nobody listens there
+    result = ecphora("recall", "Where does Ana live?", "--rerank", "always", "--json")
     assert result.exit_code == 0
-    assert result.stderr.startswith("another reader stood in: ")
+    assert result.stderr.startswith("another reranker stood in: ")
     assert "127.0.0.1:9" in result.stderr
     assert [hit["id"] for hit in json.loads(result.stdout)["hits"]] == [hit["id"] for hit in builtin]
 
@@ -57,26 +57,26 @@ def test_reading_ms_is_passed_on_and_by_default_there_is_none(
     passed: list[float | None] = []
 
     def check(options: RecallOptions) -> RecallOptions:
-        passed.append(options.reading_ms)
+        passed.append(options.rerank_ms)
         return check_recall_options(options)
 
     monkeypatch.setattr("ecphora.memory.check_recall_options", check)
-    for options in (), ("--reading-ms", "1000"):
+    for options in (), ("--rerank-ms", "1000"):
         assert ecphora(*command, *options).exception is None
     assert passed == [None, 1000]
     for wrong in ("0", "-1", "soon"):
-        assert ecphora(*command, "--reading-ms", wrong).exit_code == 2
+        assert ecphora(*command, "--rerank-ms", wrong).exit_code == 2
 
 
 @pytest.mark.usefixtures("two_memories")
 def test_recall_says_on_stderr_what_a_deadline_left_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ECPHORA_READER", "builtin")
-    monkeypatch.setattr(LateInteractionReader, "batch_size", 6)
+    monkeypatch.setenv("ECPHORA_RERANKER", "builtin")
+    monkeypatch.setattr(LateInteractionReranker, "batch_size", 6)
     for name in ("Ana", "Bo", "Cleo", "Dan", "Eve", "Flo"):
         assert ecphora("remember", f"{name} lives in Porto now.").exit_code == 0
-    recall = ("recall", "Where does Ana live now, in Porto?", "--reading", "always")
+    recall = ("recall", "Where does Ana live now, in Porto?", "--rerank", "always")
     assert ecphora(*recall).stderr == ""
-    assert ecphora(*recall, "--reading-ms", "0.001").stderr == "the deadline left 2 of 8 candidates unread\n"
+    assert ecphora(*recall, "--rerank-ms", "0.001").stderr == "the deadline left 2 of 8 candidates unread\n"
 
 
 @pytest.mark.usefixtures("two_memories")

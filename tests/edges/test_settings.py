@@ -70,9 +70,9 @@ def write_settings(file: Path, **values: str) -> None:
         "llm_base_url",
         "openai_base_url",
         "openai_api_key",
-        "reader_base_url",
-        "reader_api_key",
-        "reader_scale",
+        "reranker_base_url",
+        "reranker_api_key",
+        "reranker_scale",
     ],
 )
 def test_project_file_may_not_decide_where_data_is_sent(project: Path, name: str) -> None:
@@ -105,16 +105,16 @@ def test_project_file_may_choose_a_local_embedder(project: Path, name: str) -> N
     "name", ["jina:m", "tei:http://host", "llamacpp:./m.gguf", "cross-encoder:org/m", "llm", "other"]
 )
 def test_project_file_may_not_choose_another_reader(project: Path, name: str) -> None:
-    write_settings(project / "ecphora.toml", reader=name)
+    write_settings(project / "ecphora.toml", reranker=name)
     found = load({}, project)
-    assert found.reader is None
-    assert "ECPHORA_READER" in found.notes[0]
+    assert found.reranker is None
+    assert "ECPHORA_RERANKER" in found.notes[0]
 
 
 @pytest.mark.parametrize("name", ["none", "builtin"])
 def test_project_file_may_choose_the_built_in_reader_or_none(name: str, project: Path) -> None:
-    write_settings(project / "ecphora.toml", reader=name)
-    assert load({}, project) == Settings(reader=name)
+    write_settings(project / "ecphora.toml", reranker=name)
+    assert load({}, project) == Settings(reranker=name)
 
 
 @pytest.mark.parametrize("name", ["db", "weights"])

@@ -30,10 +30,10 @@ from ecphora.strategies import BUILT_IN, FAITHFUL
 from ecphora.strategies.fused.feature_matrix import Genre
 from ecphora.strategies.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
 from ecphora.strategies.fused.ranker import Ranker
-from ecphora.strategies.fused.reading import READING, SECOND_READING, ReadingPolicy
+from ecphora.strategies.fused.reranking import RERANKING, SECOND_RERANKING, RerankPolicy
 from ecphora.strategies.fused.statement_features import ROLE_AGREEMENT, SUBJECT_AGREEMENT
 from ecphora.strategies.fused.strategy import Fused
-from ecphora.testing import FakeClock, OverlapReader
+from ecphora.testing import FakeClock, OverlapReranker
 
 
 def turn(text: str, speaker: str | None = None, **fields: Any) -> Episode:
@@ -100,7 +100,7 @@ class Checker:
             "the (.+), who asks, speaks": lambda role: role == self.hit.node.speaker,
             f"is of {DAYS}, the time asked about": lambda one: one == long_day(self.hit.node.happened_at),
             f"is of {DAYS}, near the time asked about": lambda one: one == long_day(self.hit.node.happened_at),
-            "is likelier to answer, says the reader": lambda: self.hit.id is not None,
+            "is likelier to answer, says the reranker": lambda: self.hit.id is not None,
             "says who did it and to whom as the question does": lambda: self.hit.node.text == LENT,
             "is about the person asked about": lambda: "Ana" in f"{self.hit.node.speaker} {self.hit.node.text}",
             "is newer than another answer": lambda: self.gain(NEWER_ANSWER) > 0 and self.has_beyond(-1),
@@ -218,14 +218,14 @@ def check(found: Recollection, memory: Memory) -> None:
 
 
 LENT = "Ana lent Bo the cello."
-READING_RANKER = Ranker(
+RERANKING_RANKER = Ranker(
     *[
         LinearModel(
             0.0,
             {
                 "similarity": 0.5,
-                READING: 0.5,
-                SECOND_READING: 0.5,
+                RERANKING: 0.5,
+                SECOND_RERANKING: 0.5,
                 ROLE_AGREEMENT: 4.0,
                 SUBJECT_AGREEMENT: 4.0,
                 NEWER_ANSWER: 9.0,
@@ -264,15 +264,19 @@ READ_QUESTIONS = (
     question=st.sampled_from(READ_QUESTIONS),
 )
 def test_reasons_of_reading_are_true(turns: list[Episode], question: str) -> None:
-    strategy = Fused(ranker=READING_RANKER, reading=ReadingPolicy({}))
+    strategy = Fused(ranker=RERANKING_RANKER, reranking=RerankPolicy({}))
     with (
         TemporaryDirectory(ignore_cleanup_errors=True) as place,
         Memory(
-            f"{place}/m.db", embedder=HashingEmbedder(64), reader=OverlapReader(), strategy=strategy, clock=FakeClock()
+            f"{place}/m.db",
+            embedder=HashingEmbedder(64),
+            reranker=OverlapReranker(),
+            strategy=strategy,
+            clock=FakeClock(),
         ) as memory,
     ):
         memory.remember(turns)
-        check(memory.recall(question, limit=8, reading="always", options=RecallOptions(log_access=False)), memory)
+        check(memory.recall(question, limit=8, rerank="always", options=RecallOptions(log_access=False)), memory)
 
 
 WORDS = st.sampled_from([

@@ -19,11 +19,11 @@ from ecphora import E5Embedder, Episode, Memory, RecallOptions, Recollection
 from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.model.ports import Embedder, Passage
 from ecphora.models.embedders.minilm import MiniLMEmbedder
-from ecphora.models.rerankers.late_interaction import LateInteractionReader
+from ecphora.models.rerankers.late_interaction import LateInteractionReranker
 from ecphora.models.update_scorer import E5UpdateScorer
-from ecphora.recall.candidate_reading import CandidateReading
+from ecphora.recall.candidate_reranking import CandidateReranking
 from ecphora.testing import FakeClock
-from ecphora.testing.readers import ASKED_ON
+from ecphora.testing.rerankers import ASKED_ON
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ PASSAGES = tuple(
 def result_of(found: Recollection) -> str:
     """All of a recollection but its times; numbers with all their digits."""
     hits = [(hit.id, hit.score, hit.why.contributions, hit.validity, hit.reason) for hit in found]
-    return repr((hits, found.confidence, found.evidence, found.groups, found.cost.passages_read))
+    return repr((hits, found.confidence, found.evidence, found.groups, found.cost.passages_reranked))
 
 
 def open_memory(path: Path) -> Memory:
@@ -89,9 +89,9 @@ def memory(path: Path) -> Iterator[Memory]:
 def test_recall_reads_rereads_and_compares_times(memory: Memory) -> None:
     """Otherwise the other tests would say less than they seem to."""
     found = [memory.recall(question, options=RecallOptions(log_access=False)) for question in QUESTIONS]
-    assert all(8 <= one.cost.passages_read <= 24 for one in found)
+    assert all(8 <= one.cost.passages_reranked <= 24 for one in found)
     features = {part.feature for one in found for hit in one for part in hit.why.contributions}
-    assert {"reading", "second reading"} <= features
+    assert {"reranking", "second reranking"} <= features
     assert {"newer answer", "older answer"} & features
 
 
@@ -115,13 +115,13 @@ def test_work_of_a_recall_does_not_depend_on_the_clock(
     memory: Memory, expected: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = count(step=3600)  # an hour between any two looks at the clock
-    slow = partial(CandidateReading, clock=lambda: float(next(seconds)))
-    monkeypatch.setattr(ecphora.memory, "CandidateReading", slow)
+    slow = partial(CandidateReranking, clock=lambda: float(next(seconds)))
+    monkeypatch.setattr(ecphora.memory, "CandidateReranking", slow)
     assert {question: ask(memory, question) for question in QUESTIONS} == expected
-    assert memory.recall(QUESTIONS[0], options=RecallOptions(log_access=False)).cost.passages_unread == 0
-    monkeypatch.setattr(LateInteractionReader, "batch_size", 6)  # after each batch, a look at the clock
-    found = memory.recall(QUESTIONS[0], options=RecallOptions(log_access=False, reading_ms=100.0))
-    assert (found.cost.passages_read, found.cost.passages_unread) == (6, 18)
+    assert memory.recall(QUESTIONS[0], options=RecallOptions(log_access=False)).cost.passages_left == 0
+    monkeypatch.setattr(LateInteractionReranker, "batch_size", 6)  # after each batch, a look at the clock
+    found = memory.recall(QUESTIONS[0], options=RecallOptions(log_access=False, rerank_ms=100.0))
+    assert (found.cost.passages_reranked, found.cost.passages_left) == (6, 18)
 
 
 def test_fresh_process_on_a_busy_machine_gives_the_same_results(path: Path, expected: dict[str, str]) -> None:
@@ -165,9 +165,9 @@ def test_vector_is_the_same_to_the_last_bit_beside_others(embedder: Embedder) ->
 
 def test_readings_are_the_same_to_the_last_bit_beside_others() -> None:
     question, first = QUESTIONS[0], np.zeros(len(PASSAGES))
-    used = LateInteractionReader()
+    used = LateInteractionReranker()
     used.read(QUESTIONS[1], PASSAGES[::3], asked_on=ASKED_ON)
-    alone = [LateInteractionReader().read(question, [passage], asked_on=ASKED_ON)[0] for passage in PASSAGES]
+    alone = [LateInteractionReranker().read(question, [passage], asked_on=ASKED_ON)[0] for passage in PASSAGES]
     assert used.read(question, PASSAGES, asked_on=ASKED_ON).tolist() == alone
     again = [used.reread(question, [passage], np.zeros(1), asked_on=ASKED_ON)[0] for passage in PASSAGES]
     assert used.reread(question, PASSAGES, first, asked_on=ASKED_ON).tolist() == again

@@ -49,7 +49,7 @@ def send_head(client: httpx2.Client, token: str, path: str, length: int) -> sock
 
 def recall(client: httpx2.Client, token: str) -> str:
     """What somebody else is told meanwhile."""
-    answer = post(client, token, "/v1/recall", {"question": "Where is the key?", "reading": "never"}, "b")
+    answer = post(client, token, "/v1/recall", {"question": "Where is the key?", "rerank": "never"}, "b")
     answer.raise_for_status()
     text: str = answer.json()["hits"][0]["text"]
     return text

@@ -19,7 +19,7 @@ from ecphora.model.ports import Passage
 from ecphora.model.types import AccessKind, Vectors
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.stores.sqlite import SQLiteStore
-from ecphora.testing import ConstantReader, FakeClock
+from ecphora.testing import ConstantReranker, FakeClock
 
 R = TypeVar("R")
 SECONDS = 30
@@ -70,7 +70,7 @@ class GatedEmbedder(HashingEmbedder):
         return super().embed(texts, is_query=is_query)
 
 
-class GatedReader(ConstantReader):
+class GatedReranker(ConstantReranker):
     """Stops in its first batch of one passage."""
 
     batch_size = 1
@@ -260,16 +260,16 @@ def test_call_that_is_cancelled_in_the_queue_never_begins(tmp_path: Path) -> Non
 @pytest.mark.medium
 def test_cancelled_recall_stops_reading_and_is_not_logged(tmp_path: Path) -> None:
     gate = Gate()
-    reader = GatedReader(gate)
+    reranker = GatedReranker(gate)
 
     async def call() -> None:
-        async with open_memory(tmp_path / "m.db", reader=reader) as memory:
+        async with open_memory(tmp_path / "m.db", reranker=reranker) as memory:
             ids = (await memory.remember([f"Ana lives in house {number}." for number in range(6)])).ids
-            task = asyncio.ensure_future(memory.recall(QUESTION, reading="always"))
+            task = asyncio.ensure_future(memory.recall(QUESTION, rerank="always"))
             await gate.wait()
-            await cancel(task)  # while the reader still reads
+            await cancel(task)  # while the reranker still reads
             gate.open()
-        assert len(reader.received_passages) == 1
+        assert len(reranker.received_passages) == 1
         async with open_memory(tmp_path / "m.db") as memory:
             assert await recall_count(memory, ids) == 0
             await memory.recall(QUESTION)

@@ -1,4 +1,4 @@
-"""The clauses of what a reader adds to a reason, and that of similarity by either kind of vectors."""
+"""The clauses of what a reranker adds to a reason, and that of similarity by either kind of vectors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from ecphora.model.graph.updates import apply_batch
 from ecphora.recall.ranking import Comparison, Ranking
 from ecphora.recall.reasons import CLAUSE_BUILDERS, _select_clauses
 from ecphora.strategies.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
-from ecphora.strategies.fused.reading import READING, SECOND_READING
+from ecphora.strategies.fused.reranking import RERANKING, SECOND_RERANKING
 from ecphora.strategies.fused.statement_features import (
     FORMER_STATE,
     MISSING_NAMES,
@@ -48,13 +48,13 @@ def clauses_of(
 def test_clause_of_the_reader_counts_both_readings(
     first: Sequence[float], second: Sequence[float], *, is_said: bool
 ) -> None:
-    found = clauses_of({READING: first, SECOND_READING: second}, texts=TEXTS[:2], order=(0, 1))
-    assert found == ["is likelier to answer, says the reader"] * is_said
+    found = clauses_of({RERANKING: first, SECOND_RERANKING: second}, texts=TEXTS[:2], order=(0, 1))
+    assert found == ["is likelier to answer, says the reranker"] * is_said
 
 
-@pytest.mark.parametrize("feature", [READING, SECOND_READING])
+@pytest.mark.parametrize("feature", [RERANKING, SECOND_RERANKING])
 def test_clause_of_the_reader_needs_one_reading(feature: str) -> None:
-    assert clauses_of({feature: (3, 1, 1)}) == ["is likelier to answer, says the reader"]
+    assert clauses_of({feature: (3, 1, 1)}) == ["is likelier to answer, says the reranker"]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_clause_of_the_reader_needs_one_reading(feature: str) -> None:
 def test_clause_of_the_reader_needs_a_clear_lead_over_each_memory_near(
     readings: Sequence[float], index: int, *, is_said: bool
 ) -> None:
-    assert clauses_of({READING: readings}, index=index) == ["is likelier to answer, says the reader"] * is_said
+    assert clauses_of({RERANKING: readings}, index=index) == ["is likelier to answer, says the reranker"] * is_said
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_clause_of_the_reader_needs_a_clear_lead_over_each_memory_near(
 def test_clause_that_names_a_word_precedes_a_general_one_of_comparable_lead(
     reading: float, words: float, *, is_first: bool
 ) -> None:
-    found = clauses_of({READING: (reading, 0, 0), "bm25": (words, 0, 0)}, "Which cat?")
-    expected = ["says “cat”", "is likelier to answer, says the reader"]
+    found = clauses_of({RERANKING: (reading, 0, 0), "bm25": (words, 0, 0)}, "Which cat?")
+    expected = ["says “cat”", "is likelier to answer, says the reranker"]
     assert found == (expected[::-1] if is_first else expected)
 
 

@@ -16,10 +16,10 @@ from ecphora.model.types import PRIOR, Filter, Mask, Query, Rows, Scores, Vector
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies import resolve_strategy
 from ecphora.strategies.baselines import Dense, DenseEnglish, Simple
-from ecphora.testing import ConstantReader, sample_batch, sample_entity, sample_node, sample_query
+from ecphora.testing import ConstantReranker, sample_batch, sample_entity, sample_node, sample_query
 
 NAMES = ("a", "b", "c", "d")
-SIMILARITY, READING = "dense similarity z-score", "reading"
+SIMILARITY, RERANKING = "dense similarity z-score", "reranking"
 Z = np.array([0.3, 0.1, -0.1, -0.3]) / np.sqrt(0.05)
 """The z-scores of the cosines .8, .6, .4 and .2: their mean is .5, their variance .05."""
 
@@ -46,8 +46,8 @@ def question(*, is_english: bool = False, **fields: object) -> Query:
     return replace(query, english_vector=vector(1.0) if is_english else None)
 
 
-class GivenReader:
-    """A row reader with given log-odds, by place; ``received_rows`` records the rows."""
+class GivenReranker:
+    """A row reranker with given log-odds, by place; ``received_rows`` records the rows."""
 
     is_mandatory = False
 
@@ -69,7 +69,7 @@ class GivenReader:
 
 
 def activate(graph: Graph, query: Query, *log_odds: float, limit: int = 24) -> Activation:
-    return Simple(max_candidates=limit).activate_with_reader(query, graph, GivenReader(*log_odds))
+    return Simple(max_candidates=limit).activate_with_reranker(query, graph, GivenReranker(*log_odds))
 
 
 def episodes(scores: Scores) -> NDArray[np.float64]:
@@ -80,12 +80,12 @@ def episodes(scores: Scores) -> NDArray[np.float64]:
 
 def test_simple_is_the_z_score_and_a_quarter_of_the_reading() -> None:
     graph = build_graph([0.2, 0.8, 0.4, 0.6])
-    reader = GivenReader(-4.0, 2.0, 0.0, 8.0)
-    found = Simple().activate_with_reader(question(), graph, reader)
+    reranker = GivenReranker(-4.0, 2.0, 0.0, 8.0)
+    found = Simple().activate_with_reranker(question(), graph, reranker)
     z, reading = Z[[3, 0, 2, 1]], np.array([2.0, -1.0, 0.0, 0.5])
-    assert reader.received_rows == [1, 3, 2, 0]  # by z
+    assert reranker.received_rows == [1, 3, 2, 0]  # by z
     assert episodes(found.contributions[SIMILARITY]) == pytest.approx(z, abs=1e-5)
-    assert episodes(found.contributions[READING]) == pytest.approx(reading)
+    assert episodes(found.contributions[RERANKING]) == pytest.approx(reading)
     lowest = float((z + reading).min())
     assert episodes(found.contributions[PRIOR]) == pytest.approx([1 - lowest] * 4, abs=1e-5)
     assert episodes(found.scores) == pytest.approx(z + reading + 1 - lowest, abs=1e-5)
@@ -95,29 +95,29 @@ def test_simple_without_a_reader_ranks_by_the_z_score() -> None:
     graph = build_graph([0.8, 0.6, 0.4, 0.2])
     found = Simple().activate(question(), graph)
     assert episodes(found.scores) == pytest.approx(Z - Z[3] + 1, abs=1e-5)
-    assert not found.contributions[READING].any()
+    assert not found.contributions[RERANKING].any()
 
 
 def test_memories_behind_the_candidates_stay_behind_them() -> None:
     graph = build_graph([0.8, 0.6, 0.4, 0.2])
     found = activate(graph, question(), 4.0, -12.0, limit=2)
-    assert episodes(found.contributions[READING]) == pytest.approx([1.0, -3.0, -3.0, -3.0])
+    assert episodes(found.contributions[RERANKING]) == pytest.approx([1.0, -3.0, -3.0, -3.0])
     assert np.argsort(-episodes(found.scores)).tolist() == [0, 1, 2, 3]
 
 
 def test_candidates_that_were_not_read_count_as_the_worst() -> None:
     graph = build_graph([0.8, 0.6, 0.4, 0.2])
     found = activate(graph, question(), -2.0, np.nan, 6.0, np.nan)
-    assert episodes(found.contributions[READING]) == pytest.approx([-0.5, -0.5, 1.5, -0.5])
+    assert episodes(found.contributions[RERANKING]) == pytest.approx([-0.5, -0.5, 1.5, -0.5])
     failed = activate(graph, question(), np.nan)
     assert failed.scores.tobytes() == Simple().activate(question(), graph).scores.tobytes()
 
 
 def test_24_memories_are_read() -> None:
-    reader = GivenReader(0.0)
+    reranker = GivenReranker(0.0)
     graph = build_graph(np.linspace(0.1, 0.9, 30).tolist())
-    Simple().activate_with_reader(question(), graph, reader)
-    assert reader.received_rows == [*range(29, 5, -1)]
+    Simple().activate_with_reranker(question(), graph, reranker)
+    assert reranker.received_rows == [*range(29, 5, -1)]
 
 
 def test_english_question_compares_english_vectors_where_there_are_some() -> None:
@@ -132,12 +132,12 @@ def test_english_question_compares_english_vectors_where_there_are_some() -> Non
 
 def test_memories_without_a_vector_or_ineligible_are_not_scored_or_read() -> None:
     graph = build_graph([0.8, 0.6, 0.4, 0.2, None])
-    query, reader = (
+    query, reranker = (
         question(known_at=None, where=Filter(before=sample_node("d", minutes=3).happened_at)),
-        GivenReader(1),
+        GivenReranker(1),
     )
-    found = Simple().activate_with_reader(query, graph, reader)
-    assert reader.received_rows == [0, 1, 2]
+    found = Simple().activate_with_reranker(query, graph, reranker)
+    assert reranker.received_rows == [0, 1, 2]
     assert (episodes(found.scores) > 0).tolist() == [True, True, True, False, False]
     assert episodes(found.contributions[SIMILARITY]) == pytest.approx([*Z[:3], 0, 0], abs=1e-5)  # over all episodes
 
@@ -154,11 +154,11 @@ def test_graph_without_comparable_memories_is_neither_scored_nor_read() -> None:
         (build_graph([0.5, 0.7]), question(vector=None)),
         (build_graph([0.5, 0.7]), question(where=Filter(sessions="elsewhere"))),
     ):
-        reader = GivenReader(1.0)
-        found = Simple().activate_with_reader(query, graph, reader)
+        reranker = GivenReranker(1.0)
+        found = Simple().activate_with_reranker(query, graph, reranker)
         assert not found.scores.any()
         assert found.confidence == 0
-        assert not reader.received_rows
+        assert not reranker.received_rows
 
 
 def test_confidence_is_that_of_dense() -> None:
@@ -183,13 +183,13 @@ def test_dense_english_is_the_cosine_of_the_english_vectors() -> None:
 
 @pytest.mark.medium
 def test_reader_is_asked_without_doubt(tmp_path: Path) -> None:
-    reader = ConstantReader()
-    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=reader, strategy="simple") as memory:
+    reranker = ConstantReranker()
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reranker=reranker, strategy="simple") as memory:
         memory.remember(["Ana moved to Porto.", "The boat is red."])
-        memory.recall("Where did Ana move?", reading="never")
-        assert not reader.received_passages
+        memory.recall("Where did Ana move?", rerank="never")
+        assert not reranker.received_passages
         found = memory.recall("Where did Ana move?")
-        assert [passage.text for passage in reader.received_passages] == ["Ana moved to Porto.", "The boat is red."]
+        assert [passage.text for passage in reranker.received_passages] == ["Ana moved to Porto.", "The boat is red."]
         assert found[0].text == "Ana moved to Porto."
 
 

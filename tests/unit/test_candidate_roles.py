@@ -7,14 +7,14 @@ import pytest
 
 from ecphora import Episode, Memory
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.recall.candidate_reading import CandidateReading
+from ecphora.recall.candidate_reranking import CandidateReranking
 from ecphora.retrieval.fusion import LinearModel
 from ecphora.strategies.fused.feature_matrix import Genre
 from ecphora.strategies.fused.ranker import Ranker
-from ecphora.strategies.fused.reading import ReadingPolicy
+from ecphora.strategies.fused.reranking import RerankPolicy
 from ecphora.strategies.fused.statement_features import ROLE_AGREEMENT, statement_features
 from ecphora.strategies.fused.strategy import Fused
-from ecphora.testing import ConstantReader, FakeClock
+from ecphora.testing import ConstantReranker, FakeClock
 
 QUESTION = "Who lent Mira the drill?"
 TURNS = [
@@ -30,10 +30,14 @@ AGREEMENTS = {"same": 1, "reversed": -1, "spoken": 1, "spoken, reversed": -1, "o
 def open_memory(folder: Path) -> Memory:
     """A memory of ``TURNS`` that ranks by the agreement alone."""
     strategy = Fused(
-        ranker=Ranker(*[LinearModel(-10.0, {ROLE_AGREEMENT: 2.0})] * len(Genre)), reading=ReadingPolicy({})
+        ranker=Ranker(*[LinearModel(-10.0, {ROLE_AGREEMENT: 2.0})] * len(Genre)), reranking=RerankPolicy({})
     )
     memory = Memory(
-        folder / "m.db", embedder=HashingEmbedder(64), reader=ConstantReader(0.5), strategy=strategy, clock=FakeClock()
+        folder / "m.db",
+        embedder=HashingEmbedder(64),
+        reranker=ConstantReranker(0.5),
+        strategy=strategy,
+        clock=FakeClock(),
     )
     memory.remember(TURNS)
     return memory
@@ -43,7 +47,7 @@ def test_agreement_is_that_of_the_question_with_text_and_speaker(tmp_path: Path)
     with open_memory(tmp_path) as memory:
         graph, query = memory.graph(), memory.build_query(QUESTION)
         rows = np.flatnonzero(graph.episodes)[::-1]
-        reading = CandidateReading(ConstantReader(0.5), graph, query, memory._scope_writer.node_reader(graph))
+        reading = CandidateReranking(ConstantReranker(0.5), graph, query, memory._scope_writer.node_reader(graph))
         reading(rows, graph.episodes)
         passages = reading.passages(rows)
         told = {str(one.id): (one.text, one.speaker) for one in TURNS}
@@ -58,7 +62,7 @@ def test_agreement_is_that_of_the_question_with_text_and_speaker(tmp_path: Path)
 @pytest.mark.medium
 def test_memory_with_the_same_roles_goes_before_one_that_reverses_them(tmp_path: Path) -> None:
     with open_memory(tmp_path) as memory:
-        found = memory.recall(QUESTION, reading="always")
+        found = memory.recall(QUESTION, rerank="always")
     gains = {hit.id: sum(one.value for one in hit.why.contributions if one.feature == ROLE_AGREEMENT) for hit in found}
     assert {id_: np.sign(value) for id_, value in gains.items()} == AGREEMENTS
     assert {hit.id for hit in found[:2]} == {"same", "spoken"}

@@ -89,12 +89,12 @@ def read_matrix(*log_odds: float) -> tuple[FeatureMatrix, RankedPool]:
 
 
 def reading_values(*log_odds: float) -> list[float]:
-    """What the confidence depends on that a reader says."""
+    """What the confidence depends on that a reranker says."""
     values = dict(zip(ANSWERABILITY_FEATURES, answerability_features(*read_matrix(*log_odds)).tolist(), strict=True))
-    return [values[name] for name in READING_NAMES]
+    return [values[name] for name in RERANKING_NAMES]
 
 
-READING_NAMES = ("best reading", "reading of top", "log sum of readings", "second best reading")
+RERANKING_NAMES = ("best reading", "reading of top", "log sum of readings", "second best reading")
 
 
 def test_confidence_depends_on_the_readings() -> None:
@@ -130,7 +130,7 @@ def test_first_hit_that_was_not_read_counts_as_the_worst() -> None:
 
 
 def test_confidence_has_weights_for_pools_that_were_read_and_for_others() -> None:
-    places = [ANSWERABILITY_FEATURES.index(name) for name in READING_NAMES]
+    places = [ANSWERABILITY_FEATURES.index(name) for name in RERANKING_NAMES]
     weights = np.zeros(len(ANSWERABILITY_FEATURES))
     weights[places] = (0.5, -0.25, 1.5, 0.125)
     top = np.zeros(len(weights))

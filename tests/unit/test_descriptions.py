@@ -47,7 +47,7 @@ def open_memory(path: Path, *mentions: Mention) -> Memory:
         strategy="ecphory",
         update_scorer=None,
         clock=FakeClock(NOON),
-        reader=None,
+        reranker=None,
     )
 
 

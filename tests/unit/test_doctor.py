@@ -17,7 +17,7 @@ from ecphora.memory import Memory
 from ecphora.model.ports import Embedder
 from ecphora.model.types import Episode
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.models.rerankers.late_interaction import LateInteractionReader
+from ecphora.models.rerankers.late_interaction import LateInteractionReranker
 from ecphora.remember.documents import check_episode
 from ecphora.stores.repair import read_file_format
 from ecphora.stores.schema import migrate
@@ -308,18 +308,18 @@ def test_incomplete_index_is_rebuilt(path: Path) -> None:
 
 def test_damaged_token_codes_are_deleted_and_made_again(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    with Memory(path, embedder=HashingEmbedder(32), reader=LateInteractionReader()) as memory:
+    with Memory(path, embedder=HashingEmbedder(32), reranker=LateInteractionReranker()) as memory:
         memory.remember([Episode(text, id=f"m{place}") for place, text in enumerate(TEXTS[:3])])
     damage(
         path, "UPDATE token_codes SET value = substr(value, 1, 40) WHERE node = (SELECT seq FROM node WHERE id = 'm0')"
     )
-    with Memory(path, embedder=HashingEmbedder(32), reader=LateInteractionReader()) as memory:
-        assert "ecphora doctor --fix" in str(memory.recall("Where is Ana?", reading="always").cost.reader_error)
+    with Memory(path, embedder=HashingEmbedder(32), reranker=LateInteractionReranker()) as memory:
+        assert "ecphora doctor --fix" in str(memory.recall("Where is Ana?", rerank="always").cost.reranker_error)
     (finding,) = examine(path).findings
     assert finding.problem == "scope 'default': token codes of 1 texts have a wrong size: 'm0'"
     assert [one.is_fixed for one in examine(path, fix=True).findings] == [True]
     assert not examine(path).findings
-    with Memory(path, embedder=HashingEmbedder(32), reader=LateInteractionReader()) as memory:
-        found = memory.recall("Where is Ana?", reading="always")
-    assert found.cost.reader_error is None
-    assert found.cost.passages_read == 3
+    with Memory(path, embedder=HashingEmbedder(32), reranker=LateInteractionReranker()) as memory:
+        found = memory.recall("Where is Ana?", rerank="always")
+    assert found.cost.reranker_error is None
+    assert found.cost.passages_reranked == 3

@@ -63,7 +63,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def open_memory(path: Path, embedder: Embedder | None = None, **options: Any) -> Memory:
-    options = {"update_scorer": None, "reader": None, "clock": FakeClock(), **options}
+    options = {"update_scorer": None, "reranker": None, "clock": FakeClock(), **options}
     return Memory(path, embedder=embedder or Pair(), **options)
 
 

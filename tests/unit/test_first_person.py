@@ -42,25 +42,25 @@ def test_name_within_another_name_is_somebody_else() -> None:
     assert ask_oneself("Where does Ana live?", "Susana") == "Where does Ana live?"
 
 
-def reading_text(folder: Path, turns: Sequence[tuple[str | None, str]], question: str) -> str:
+def reranking_text(folder: Path, turns: Sequence[tuple[str | None, str]], question: str) -> str:
     """The text that is read for a question to a memory of turns."""
     with Memory(folder / "turns.db") as memory:
         for number, (speaker, text) in enumerate(turns):
             memory.remember(f"{text} {number}", speaker=speaker)
-        return memory.build_query(question).reading_text
+        return memory.build_query(question).reranking_text
 
 
 def test_main_speaker_is_asked_in_the_first_person(tmp_path: Path) -> None:
     turns: list[tuple[str | None, str]] = [("Rosa", "I moved to Antwerp.")] * 9
     turns += [("assistant", "Good to know.")] * 5 + [("Tom", "Hello.")]
-    assert reading_text(tmp_path, turns, "Where does Rosa live?") == "Where do I live?"
-    assert reading_text(tmp_path, [], "Where does Tom live?") == "Where does Tom live?"
-    assert reading_text(tmp_path, [], "Wo wohnt Rosa?") == "Wo wohnt Rosa?"
+    assert reranking_text(tmp_path, turns, "Where does Rosa live?") == "Where do I live?"
+    assert reranking_text(tmp_path, [], "Where does Tom live?") == "Where does Tom live?"
+    assert reranking_text(tmp_path, [], "Wo wohnt Rosa?") == "Wo wohnt Rosa?"
 
 
 def test_one_of_several_speakers_is_asked_by_name(tmp_path: Path) -> None:
     turns = [*[("Rosa", "I moved to Antwerp.")] * 8, ("Tom", "Hello.")]
-    assert reading_text(tmp_path, turns, "Where does Rosa live?") == "Where does Rosa live?"
+    assert reranking_text(tmp_path, turns, "Where does Rosa live?") == "Where does Rosa live?"
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_first_person_of_a_question_is_the_main_speaker(tmp_path: Path, question
 
 def test_one_speaker_among_notes_of_nobody_is_asked_by_name(tmp_path: Path) -> None:
     turns: list[tuple[str | None, str]] = [("Rosa", "I moved to Antwerp."), (None, "The boiler is serviced in May.")]
-    assert reading_text(tmp_path, turns, "Where does Rosa live?") == "Where does Rosa live?"
+    assert reranking_text(tmp_path, turns, "Where does Rosa live?") == "Where does Rosa live?"

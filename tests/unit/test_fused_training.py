@@ -23,7 +23,7 @@ from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES, answe
 from ecphora.strategies.fused.feature_matrix import FeatureMatrix, Genre
 from ecphora.strategies.fused.features import feature_names_by_group
 from ecphora.strategies.fused.ranker import MIN_LOG_ODDS, Ranker
-from ecphora.strategies.fused.reading import READING_FEATURES
+from ecphora.strategies.fused.reranking import RERANKING_FEATURES
 
 # ---- ranker and answerability
 
@@ -31,7 +31,7 @@ from ecphora.strategies.fused.reading import READING_FEATURES
 def pool(
     columns: Mapping[str, list[float]], genres: Sequence[int], readings: Sequence[float] | None = None
 ) -> FeatureMatrix:
-    """A matrix of rows with these features; ``readings`` are a reader's log-odds, None if it has read none."""
+    """A matrix of rows with these features; ``readings`` are a reranker's log-odds, None if it has read none."""
     size = len(genres)
     own = np.zeros((size, 2), np.bool_)
     zeros = np.zeros(size, np.float32)
@@ -91,8 +91,8 @@ def test_ranker_learns_from_rows_of_its_genre() -> None:
 
 
 def test_statements_learn_no_feature_of_the_turns_beside_them() -> None:
-    columns = {"similarity": [0.0, 1.0], "adjacent turn": [0.0, 1.0], "reading": [0.0, 1.0]}
-    for genre, names in ((Genre.STATEMENT, {"similarity", "reading"}), (Genre.PASSAGE, {*columns, "good"})):
+    columns = {"similarity": [0.0, 1.0], "adjacent turn": [0.0, 1.0], "reranking": [0.0, 1.0]}
+    for genre, names in ((Genre.STATEMENT, {"similarity", "reranking"}), (Genre.PASSAGE, {*columns, "good"})):
         found = train_ranker([example([0.0, 1.0], {1}, genre=genre, columns=columns)] * 30, UNTRAINED.ranker)
         assert found.models[genre].weights.keys() == names
 
@@ -110,7 +110,7 @@ def test_ranker_compares_rows_of_one_question_and_not_of_several() -> None:
 
 
 def test_signs_are_of_features_that_exist() -> None:
-    names = {name for names in feature_names_by_group().values() for name in names} | {*READING_FEATURES}
+    names = {name for names in feature_names_by_group().values() for name in names} | {*RERANKING_FEATURES}
     assert names >= NEGATIVE_FEATURES | UNSIGNED_FEATURES
     assert not NEGATIVE_FEATURES & UNSIGNED_FEATURES
 
@@ -172,17 +172,17 @@ def test_ranker_learns_from_the_best_rows_of_a_question() -> None:
 
 def test_features_that_no_row_has_keep_the_weight_of_the_prior() -> None:
     """Feedback has no readings: what the package learned of them stays."""
-    prior_model = LinearModel(-3.0, {"reading": 0.7, "older answer": -2.0, "date match": 0.5, "good": 0.2})
+    prior_model = LinearModel(-3.0, {"reranking": 0.7, "older answer": -2.0, "date match": 0.5, "good": 0.2})
     prior = Ranker(prior_model, *UNTRAINED.ranker.models[1:])
-    found = train_ranker(EXAMPLES, prior).utterance.weights  # neither "reading" nor "older answer"; no date match
+    found = train_ranker(EXAMPLES, prior).utterance.weights  # neither "reranking" nor "older answer"; no date match
     assert found["good"] != 0.2
-    assert {name: found[name] for name in ("reading", "older answer", "date match")} == {
-        "reading": 0.7,
+    assert {name: found[name] for name in ("reranking", "older answer", "date match")} == {
+        "reranking": 0.7,
         "older answer": -2.0,
         "date match": 0.5,
     }
-    read = [example([0.1, 2.0, 0.3], {1}, columns={"reading": [0.0, 3.0, 0.0]}) for _ in range(30)]
-    assert train_ranker(read, prior).utterance.weights["reading"] != 0.7
+    read = [example([0.1, 2.0, 0.3], {1}, columns={"reranking": [0.0, 3.0, 0.0]}) for _ in range(30)]
+    assert train_ranker(read, prior).utterance.weights["reranking"] != 0.7
 
 
 def test_training_stays_near_the_prior() -> None:

@@ -14,7 +14,7 @@ from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES
 from ecphora.strategies.fused.feature_matrix import Genre
 from ecphora.strategies.fused.features import feature_names_by_group
 from ecphora.strategies.fused.ranker import Ranker
-from ecphora.strategies.fused.reading import READING_FEATURES, READING_NOT_ENGLISH
+from ecphora.strategies.fused.reranking import RERANKING_FEATURES, RERANKING_NOT_ENGLISH
 from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import sample_graph, sample_query
 
@@ -65,7 +65,7 @@ def test_answerability_features_that_a_file_lacks_have_no_weight() -> None:
 
 def test_weights_of_the_package_are_of_features_that_exist() -> None:
     model = FusedModel(*weights.load_fused_model())
-    names = {name for names in feature_names_by_group().values() for name in names} | {*READING_FEATURES}
+    names = {name for names in feature_names_by_group().values() for name in names} | {*RERANKING_FEATURES}
     for linear_model in model.ranker.models:
         assert linear_model.weights
         assert linear_model.weights.keys() <= names
@@ -88,8 +88,8 @@ def test_similarity_of_minilm_counts_as_english() -> None:
         assert of_minilm.bias == model.bias
         for name in ("similarity", "similarity with previous turn"):
             assert of_minilm.weights[name] == model.weights.get(f"English {name}", 0.0)
-        assert of_minilm.weights[READING_NOT_ENGLISH] == 0
-        other = {*weights.SIMILARITIES, READING_NOT_ENGLISH}
+        assert of_minilm.weights[RERANKING_NOT_ENGLISH] == 0
+        other = {*weights.SIMILARITIES, RERANKING_NOT_ENGLISH}
         rest = {name: weight for name, weight in of_minilm.weights.items() if name not in other}
         assert rest == {name: weight for name, weight in model.weights.items() if name not in other}
 

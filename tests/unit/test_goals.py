@@ -27,7 +27,7 @@ from ecphora.strategies.fused.candidate_pool import build_pool
 from ecphora.strategies.fused.feature_matrix import Genre
 from ecphora.strategies.fused.ranker import Ranker
 from ecphora.strategies.fused.strategy import Fused
-from ecphora.testing import ConstantReader, FakeClock, ScriptedLLM
+from ecphora.testing import ConstantReranker, FakeClock, ScriptedLLM
 
 QUESTION = "What should I keep in mind?"
 TEXTS = (
@@ -93,10 +93,12 @@ def test_goal_decides_between_several_answers(memory: Memory, goal: str, text: s
 @pytest.mark.medium
 @pytest.mark.parametrize("reading", ["never", "always"])
 def test_goal_changes_neither_evidence_nor_confidence_nor_what_comes_back(tmp_path: Path, reading: str) -> None:
-    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(256), reader=ConstantReader(), clock=FakeClock()) as memory:
+    with Memory(
+        tmp_path / "m.db", embedder=HashingEmbedder(256), reranker=ConstantReranker(), clock=FakeClock()
+    ) as memory:
         memory.remember(TEXTS)
         for question in (QUESTION, "Where are the winter tires?", "Who is Zoe?"):
-            options: dict[str, Any] = {"reading": reading, "options": RecallOptions(log_access=False)}
+            options: dict[str, Any] = {"rerank": reading, "options": RecallOptions(log_access=False)}
             plain = memory.recall(question, **options)
             found = memory.recall(question, goal=LAUNDRY, **options)
             assert (found.evidence, found.confidence) == (plain.evidence, plain.confidence)
@@ -113,7 +115,7 @@ def test_goal_raises_no_memory_above_a_clear_answer(memory: Memory) -> None:
         strategy = Fused(by_words, AnswerabilityModel(zeros, bias, zeros, bias))
         question = "Where are the winter tires?"
         return memory.recall(
-            question, goal=PARTY, strategy=strategy, reading="never", options=RecallOptions(log_access=False)
+            question, goal=PARTY, strategy=strategy, rerank="never", options=RecallOptions(log_access=False)
         )[0].text
 
     assert best(5.0) == TEXTS[3]

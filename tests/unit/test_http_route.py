@@ -7,13 +7,13 @@ from datetime import date
 
 import pytest
 
-from ecphora.errors import EcphoraError, EmbedderUnavailable, LLMUnavailable, ReaderUnavailable
+from ecphora.errors import EcphoraError, EmbedderUnavailable, LLMUnavailable, RerankerUnavailable
 from ecphora.model.ports import Passage, Prompt
 from ecphora.models import http_client
 from ecphora.models.embedders.openai_embeddings import OpenAIEmbedder
 from ecphora.models.http_client import find_route
 from ecphora.models.llms.openai_chat import OpenAILLM
-from ecphora.models.rerankers.rerank_endpoint import RerankReader
+from ecphora.models.rerankers.rerank_endpoint import EndpointReranker
 from ecphora.testing import FakeRerankServer
 from ecphora.testing.servers import FakeServer
 
@@ -83,17 +83,17 @@ def test_route_honors_no_proxy(no_proxy: str, bypassed: str, sent: str | None, s
 def test_endpoint_on_the_loopback_is_asked_directly(set_proxies: SetVariables) -> None:
     set_proxies(HTTP_PROXY=NOBODY, http_proxy=NOBODY, ALL_PROXY="socks5://127.0.0.1:1")
     with FakeRerankServer("jina") as server:
-        reader = RerankReader("m", shape="jina", base_url=server.url, retries=0)
-        assert len(reader.read("Where?", [Passage("Here.")], asked_on=date(2026, 5, 3))) == 1
-        reader.close()
+        reranker = EndpointReranker("m", shape="jina", base_url=server.url, retries=0)
+        assert len(reranker.read("Where?", [Passage("Here.")], asked_on=date(2026, 5, 3))) == 1
+        reranker.close()
 
 
 MODELS: tuple[tuple[type[EcphoraError], Callable[[str], object]], ...] = (
     (EmbedderUnavailable, lambda url: OpenAIEmbedder("m", base_url=url, retries=0).embed(["a"])),
     (LLMUnavailable, lambda url: OpenAILLM("m", base_url=url, retries=0).complete(Prompt("", "Hello"))),
     (
-        ReaderUnavailable,
-        lambda url: RerankReader("m", shape="jina", base_url=url, retries=0).read(
+        RerankerUnavailable,
+        lambda url: EndpointReranker("m", shape="jina", base_url=url, retries=0).read(
             "Where?", [Passage("Here.")], asked_on=date(2026, 5, 3)
         ),
     ),

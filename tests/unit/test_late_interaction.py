@@ -1,4 +1,4 @@
-"""The built-in reader: what it reads of a memory, what it keeps, and which memories it prefers."""
+"""The built-in reranker: what it reads of a memory, what it keeps, and which memories it prefers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.errors import ReaderUnavailable
+from ecphora.errors import RerankerUnavailable
 from ecphora.model.ports import Passage, PassageCodes
 from ecphora.models.embedders.e5 import e5_network, interaction_head
 from ecphora.models.embedders.e5.e5_embedder import E5Embedder
@@ -25,18 +25,18 @@ from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.models.rerankers import e5_cross_encoder, late_interaction
 from ecphora.models.rerankers.e5_cross_encoder import MAX_TEXT_TOKENS as MAX_TEXT_TOKENS_READ_AGAIN
 from ecphora.models.rerankers.e5_cross_encoder import E5CrossEncoder
-from ecphora.models.rerankers.late_interaction import MAX_READ_TOKENS, SUM_SHARE, LateInteractionReader
+from ecphora.models.rerankers.late_interaction import MAX_READ_TOKENS, SUM_SHARE, LateInteractionReranker
 
 DAY = date(2026, 5, 3)
 
 
 @pytest.fixture(scope="module")
-def reader() -> LateInteractionReader:
-    return LateInteractionReader()
+def reranker() -> LateInteractionReranker:
+    return LateInteractionReranker()
 
 
-def best(reader: LateInteractionReader, question: str, passages: Sequence[Passage]) -> int:
-    return int(np.argmax(reader.read(question, passages, asked_on=DAY)))
+def best(reranker: LateInteractionReranker, question: str, passages: Sequence[Passage]) -> int:
+    return int(np.argmax(reranker.read(question, passages, asked_on=DAY)))
 
 
 @pytest.mark.parametrize(
@@ -56,26 +56,28 @@ def best(reader: LateInteractionReader, question: str, passages: Sequence[Passag
         ),
     ],
 )
-def test_memory_that_answers_is_preferred(question: str, texts: tuple[str, ...], reader: LateInteractionReader) -> None:
+def test_memory_that_answers_is_preferred(
+    question: str, texts: tuple[str, ...], reranker: LateInteractionReranker
+) -> None:
     passages = [Passage(text, speaker=speaker) for text, speaker in zip(texts, ("Ana", "Bo", "Bo"), strict=True)]
-    assert best(reader, question, passages) == 0
+    assert best(reranker, question, passages) == 0
 
 
-def test_short_turn_is_read_with_the_turn_before(reader: LateInteractionReader) -> None:
+def test_short_turn_is_read_with_the_turn_before(reranker: LateInteractionReranker) -> None:
     question = "How many guests came to the wedding?"
     turn = Passage("Forty, I think.", speaker="Ana")
     with_question = Passage("Forty, I think.", speaker="Ana", previous_turn="Bo: How many guests were there?")
-    scores = reader.read(question, [turn, with_question], asked_on=DAY)
+    scores = reranker.read(question, [turn, with_question], asked_on=DAY)
     assert scores[1] > scores[0]
 
 
 @pytest.mark.medium
-def test_codes_of_a_text_give_the_scores_of_the_text(reader: LateInteractionReader) -> None:
+def test_codes_of_a_text_give_the_scores_of_the_text(reranker: LateInteractionReranker) -> None:
     passages = [Passage(f"Ana has {count} bikes.", speaker="Bo", previous_turn="Ana: How many?") for count in range(3)]
-    previous, *own = reader.encode(["Ana: How many?", *(passage.own_text for passage in passages)])
-    from_codes = reader.read_codes("How many bikes?", [PassageCodes(one, previous) for one in own])
-    anew = LateInteractionReader().read("How many bikes?", passages[::-1], asked_on=DAY)[::-1]
-    assert from_codes.tolist() == reader.read("How many bikes?", passages, asked_on=DAY).tolist() == anew.tolist()
+    previous, *own = reranker.encode(["Ana: How many?", *(passage.own_text for passage in passages)])
+    from_codes = reranker.read_codes("How many bikes?", [PassageCodes(one, previous) for one in own])
+    anew = LateInteractionReranker().read("How many bikes?", passages[::-1], asked_on=DAY)[::-1]
+    assert from_codes.tolist() == reranker.read("How many bikes?", passages, asked_on=DAY).tolist() == anew.tolist()
 
 
 @pytest.mark.medium
@@ -90,12 +92,12 @@ def test_codes_come_from_the_run_that_embeds_a_text(monkeypatch: pytest.MonkeyPa
     session = network._session
     monkeypatch.setattr(network, "_run", lambda inputs: count_runs(inputs)[0][0])  # type: ignore[index]
     monkeypatch.setattr(network, "_run_all", lambda inputs: [one[0] for one in count_runs(inputs)])  # type: ignore[attr-defined]
-    embedder, reader = E5Embedder(), LateInteractionReader()
+    embedder, reranker = E5Embedder(), LateInteractionReranker()
     embedder.embed(["A text of this test."])
-    (codes,) = reader.encode(["A text of this test."])
+    (codes,) = reranker.encode(["A text of this test."])
     embedder.embed(["A question of this test?"], is_query=True)
     embedder.embed_words("A question of this test?", ["question", "test"])
-    reader.read_codes("A question of this test?", [PassageCodes(codes)])
+    reranker.read_codes("A question of this test?", [PassageCodes(codes)])
     assert len(runs) == 2
     assert codes == network.codec.encode(network.token_states("passage: A text of this test."))
 
@@ -131,38 +133,40 @@ def test_part_of_a_long_text_that_matches_the_question_is_read(at: int) -> None:
 
 
 @pytest.mark.medium
-def test_reader_reads_a_bounded_number_of_tokens(reader: LateInteractionReader) -> None:
-    codes = reader.encode(["The mill by the river was painted blue, " * 8, "Ana has a bike."])
+def test_reader_reads_a_bounded_number_of_tokens(reranker: LateInteractionReranker) -> None:
+    codes = reranker.encode(["The mill by the river was painted blue, " * 8, "Ana has a bike."])
     pairs = [PassageCodes(codes[0])] * 20
-    assert np.isfinite(reader.read_codes("Who has a bike?", pairs)).sum() == MAX_READ_TOKENS // MAX_TEXT_TOKENS
-    assert np.isfinite(reader.read_codes("Who has a bike?", [PassageCodes(codes[1])] * 20)).all()
+    assert np.isfinite(reranker.read_codes("Who has a bike?", pairs)).sum() == MAX_READ_TOKENS // MAX_TEXT_TOKENS
+    assert np.isfinite(reranker.read_codes("Who has a bike?", [PassageCodes(codes[1])] * 20)).all()
 
 
 @pytest.mark.medium
 @pytest.mark.parametrize("text", ["", " ", "\ud800", "🙂" * 500, "?!"])
-def test_any_text_has_a_score(text: str, reader: LateInteractionReader) -> None:
-    found = reader.read(text, [Passage(text), Passage(text, previous_turn=text, title=text)], asked_on=DAY)
+def test_any_text_has_a_score(text: str, reranker: LateInteractionReranker) -> None:
+    found = reranker.read(text, [Passage(text), Passage(text, previous_turn=text, title=text)], asked_on=DAY)
     assert np.isfinite(found).all()
 
 
 @pytest.mark.medium
-def test_passages_are_read_again_by_a_cross_encoder(reader: LateInteractionReader) -> None:
+def test_passages_are_read_again_by_a_cross_encoder(reranker: LateInteractionReranker) -> None:
     question = "Where does Ana work?"
     passages = [Passage("Since May I work at Miller's.", speaker="Ana"), Passage("Ana sings.", speaker="Bo")]
-    first = reader.read(question, passages, asked_on=DAY)
+    first = reranker.read(question, passages, asked_on=DAY)
     second = E5CrossEncoder().score(question, passages, asked_on=DAY)
-    found = reader.reread(question, passages, first, asked_on=DAY)
+    found = reranker.reread(question, passages, first, asked_on=DAY)
     assert found == pytest.approx(SUM_SHARE * (first + second))
     assert second[0] > second[1] + 1
 
 
 @pytest.mark.medium
-def test_passage_that_is_too_long_for_the_cross_encoder_keeps_its_first_score(reader: LateInteractionReader) -> None:
+def test_passage_that_is_too_long_for_the_cross_encoder_keeps_its_first_score(
+    reranker: LateInteractionReranker,
+) -> None:
     network = e5_network.share_network()()
     longest = " ".join(["blue"] * MAX_TEXT_TOKENS_READ_AGAIN)
     assert len(network.tokenize(longest, 1_000)) == MAX_TEXT_TOKENS_READ_AGAIN
     passages = [Passage(longest), Passage(f"{longest} blue")]
-    found = reader.reread("What is blue?", passages, np.array([100.0, 100.0]), asked_on=DAY)
+    found = reranker.reread("What is blue?", passages, np.array([100.0, 100.0]), asked_on=DAY)
     assert found[0] < 90.0
     assert found[1] == 100.0
 
@@ -181,59 +185,59 @@ def test_cross_encoder_reads_the_turn_before_and_the_day() -> None:
 
 @pytest.mark.medium
 @pytest.mark.parametrize("text", ["", "\ud800", "🙂" * 500])
-def test_any_text_can_be_read_again(text: str, reader: LateInteractionReader) -> None:
-    found = reader.reread(text, [Passage(text), Passage("a", previous_turn=text)], np.zeros(2), asked_on=DAY)
+def test_any_text_can_be_read_again(text: str, reranker: LateInteractionReranker) -> None:
+    found = reranker.reread(text, [Passage(text), Passage("a", previous_turn=text)], np.zeros(2), asked_on=DAY)
     assert np.isfinite(found).all()
 
 
 @pytest.mark.medium
 def test_recall_goes_on_without_the_adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.joinpath("weights").mkdir()
-    tmp_path.joinpath("weights", "reader_adapters.npz").write_bytes(b"no adapters")
+    tmp_path.joinpath("weights", "reranker_adapters.npz").write_bytes(b"no adapters")
     monkeypatch.setattr(e5_cross_encoder, "files", lambda _package: tmp_path)
     monkeypatch.setattr(e5_cross_encoder, "ADAPTERS_DIGEST", "0" * 64)  # shares none that are loaded
-    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=LateInteractionReader()) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reranker=LateInteractionReranker()) as memory:
         memory.remember([Episode("I moved to Porto.", speaker="Ana", happened_at=f"2026-05-0{day}") for day in (1, 2)])
-        found = memory.recall("Where does Ana live?", reading="always")
+        found = memory.recall("Where does Ana live?", rerank="always")
     assert len(found) == 2
-    assert found.cost.passages_read == 2
-    assert "reader_adapters.npz is not the published one; fix it with: pip install" in str(found.cost.reader_error)
+    assert found.cost.passages_reranked == 2
+    assert "reranker_adapters.npz is not the published one; fix it with: pip install" in str(found.cost.reranker_error)
 
 
 @pytest.mark.medium
 def test_recall_goes_on_if_the_model_is_missing(tmp_path: Path) -> None:
-    reader = LateInteractionReader(source=tmp_path)
-    with pytest.raises(ReaderUnavailable, match=r"cannot read the model file .*; fix it with: pip install"):
-        reader.read("Where?", [Passage("Here.")], asked_on=DAY)
-    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=reader) as memory:
+    reranker = LateInteractionReranker(source=tmp_path)
+    with pytest.raises(RerankerUnavailable, match=r"cannot read the model file .*; fix it with: pip install"):
+        reranker.read("Where?", [Passage("Here.")], asked_on=DAY)
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reranker=reranker) as memory:
         memory.remember("I moved to Porto.", speaker="Ana")
-        found = memory.recall("Where does Ana live?", reading="always")
+        found = memory.recall("Where does Ana live?", rerank="always")
     assert len(found) == 1
-    assert found.cost.reader_error is not None
+    assert found.cost.reranker_error is not None
 
 
 @pytest.mark.medium
 def test_recall_goes_on_if_the_head_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.joinpath("weights").mkdir()
-    tmp_path.joinpath("weights", "reader.onnx").write_bytes(b"no graph")
+    tmp_path.joinpath("weights", "reranker.onnx").write_bytes(b"no graph")
     monkeypatch.setattr(interaction_head, "files", lambda _package: tmp_path)
     monkeypatch.setattr(late_interaction, "HEAD_DIGEST", "0" * 64)  # shares no loaded head
-    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=LateInteractionReader()) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reranker=LateInteractionReranker()) as memory:
         memory.remember("I moved to Porto.", speaker="Ana")
-        found = memory.recall("Where does Ana live?", reading="always")
+        found = memory.recall("Where does Ana live?", rerank="always")
     assert len(found) == 1
-    assert "reader.onnx is not the published one; fix it with: pip install" in str(found.cost.reader_error)
+    assert "reranker.onnx is not the published one; fix it with: pip install" in str(found.cost.reranker_error)
 
 
 def test_hashing_embedder_reads_nothing_by_default(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64)) as memory:
         memory.remember("I moved to Porto.", speaker="Ana")
-        assert memory.recall("Where does Ana live?", reading="always").cost.passages_read == 0
+        assert memory.recall("Where does Ana live?", rerank="always").cost.passages_reranked == 0
 
 
 @pytest.mark.medium
 def test_built_in_reader_reads_by_default(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db") as memory:
         memory.remember("I moved to Porto.", speaker="Ana")
-        found = memory.recall("Where does Ana live?", reading="always")
-    assert (found.cost.passages_read, found.cost.reader_error) == (1, None)
+        found = memory.recall("Where does Ana live?", rerank="always")
+    assert (found.cost.passages_reranked, found.cost.reranker_error) == (1, None)

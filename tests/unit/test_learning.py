@@ -25,7 +25,7 @@ from ecphora.memory import Memory
 from ecphora.model.types import Episode
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.fused import weights
-from ecphora.strategies.fused.reading import READING_FEATURES
+from ecphora.strategies.fused.reranking import RERANKING_FEATURES
 from ecphora.strategies.fused.strategy import Fused
 from ecphora_bench.ablation import charts
 from ecphora_bench.commands import bench
@@ -157,8 +157,8 @@ def test_learn_command_writes_weights(data: Path) -> None:
         weights.load_fused_model()[0].utterance,
     )
     assert utterance != package
-    kept = {name: weight for name, weight in package.weights.items() if name in READING_FEATURES}
-    assert kept  # the questions are learned from without a reader
+    kept = {name: weight for name, weight in package.weights.items() if name in RERANKING_FEATURES}
+    assert kept  # the questions are learned from without a reranker
     assert {name: utterance.weights[name] for name in kept} == kept
 
 

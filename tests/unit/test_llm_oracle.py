@@ -102,7 +102,7 @@ def test_weave_writes_the_oracle_s_insights(tmp_path: Path) -> None:
     oracle = LLMOracle(llm, EMBEDDER)
     strategy = Weave(omega=6, tau_cluster=0.3, min_cosine=0.2, summarizer=oracle)
     with Memory(
-        tmp_path / "m.db", embedder=EMBEDDER, strategy=strategy, update_scorer=None, clock=FakeClock(), reader=None
+        tmp_path / "m.db", embedder=EMBEDDER, strategy=strategy, update_scorer=None, clock=FakeClock(), reranker=None
     ) as memory:
         memory.remember([f"Ana waters the garden, {plant}." for plant in PLANTS])
         texts = {insight.node.text for insight in memory.insights()}
@@ -115,7 +115,9 @@ def test_weave_writes_the_oracle_s_insights(tmp_path: Path) -> None:
 def test_weave_does_not_ask_about_an_insight_that_was_forgotten(tmp_path: Path) -> None:
     llm = ScriptedLLM(lambda _: {"text": GOOD})
     strategy = Weave(omega=6, tau_cluster=0.3, min_cosine=0.2, summarizer=LLMOracle(llm, EMBEDDER))
-    with Memory(tmp_path / "m.db", embedder=EMBEDDER, update_scorer=None, clock=FakeClock(NOON), reader=None) as memory:
+    with Memory(
+        tmp_path / "m.db", embedder=EMBEDDER, update_scorer=None, clock=FakeClock(NOON), reranker=None
+    ) as memory:
         memory.remember([f"Ana waters the garden, {plant}." for plant in PLANTS])
         graph = memory.graph()
         reader = memory._scope_writer.node_reader(graph)

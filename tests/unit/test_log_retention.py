@@ -307,7 +307,7 @@ def test_export_and_import_keep_access_counts(store: SQLiteStore, path: Path) ->
         assert exported(other_store)[1:] == exported(store)[1:]
 
 
-# ---- damaged rows and concurrent readers
+# ---- damaged rows and concurrent rerankers
 
 
 @pytest.mark.parametrize(

@@ -307,7 +307,7 @@ def test_unknown_name_says_what_there_is(name: str) -> None:
         Settings(embedder=name).make_embedder()
 
 
-@pytest.mark.parametrize(("group", "name"), [("readers", "tiny"), ("embedders", None), ("embedders", 5)])
+@pytest.mark.parametrize(("group", "name"), [("rerankers", "tiny"), ("embedders", None), ("embedders", 5)])
 def test_wrong_group_or_type_is_invalid_input(group: str, name: Any) -> None:
     with pytest.raises(InvalidInput):
         plugins.load(group, name)

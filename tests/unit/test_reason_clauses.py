@@ -27,7 +27,7 @@ from ecphora.recall.reasons import CLAUSE_BUILDERS, format_interval
 from ecphora.recall.short_ids import abbreviate
 from ecphora.strategies import BUILT_IN, FAITHFUL, resolve_strategy
 from ecphora.strategies.fused import features
-from ecphora.strategies.fused.reading import READING_FEATURES
+from ecphora.strategies.fused.reranking import RERANKING_FEATURES
 from ecphora.testing import NOON, FakeClock, sample_node
 
 DIGEST = re.compile("[0-9a-f]{8}")
@@ -345,7 +345,7 @@ def test_reasons_of_days(feature: str, memory: Memory) -> None:
 @pytest.mark.medium
 def test_features_have_a_clause_or_are_listed_as_unexplained(demo_memory: Memory) -> None:
     stages = {column for columns in features.feature_names_by_group().values() for column in columns}
-    stages |= {*READING_FEATURES}
+    stages |= {*RERANKING_FEATURES}
     for name in (*BUILT_IN, *FAITHFUL):
         for question in ("What is the name of Martina's cat?", "What was on 8 February 2025?"):
             activation = resolve_strategy(name).activate(demo_memory.build_query(question), demo_memory.graph())

@@ -190,8 +190,8 @@ def test_reason_names_the_word_that_a_memory_is_near_to_but_no_vague_one(tmp_pat
     texts = ["Our boiler was repaired by Mr Aasen.", "The tram pass was 340 euros.", "My locker is 57B.", "It rained."]
     with Memory(tmp_path / "words.db") as memory:
         memory.remember([Episode(text, speaker="user") for text in texts])
-        fixed = memory.recall("Who fixed the boiler?", reading="never")
-        price = memory.recall("How much was the tram pass?", reading="never")
+        fixed = memory.recall("Who fixed the boiler?", rerank="never")
+        price = memory.recall("How much was the tram pass?", rerank="never")
     assert "is near to the question's “fixed” in meaning" in fixed[0].reason
     assert price[0].node.text == texts[1]
     assert "“much”" not in price[0].reason

@@ -106,11 +106,11 @@ def test_reader_has_a_minute_unless_the_test_says_otherwise(memory: Memory, monk
     monkeypatch.setattr(memory, "recall", spy)
     must_recall(memory, "Who has a flat in Ghent?", "ghent")
     must_recall(
-        memory, "Who has a flat in Ghent?", "ghent", options=RecallOptions(reading_ms=100), known_at="2026-06-01"
+        memory, "Who has a flat in Ghent?", "ghent", options=RecallOptions(rerank_ms=100), known_at="2026-06-01"
     )
     assert [one["options"] for one in given] == [
         RecallOptions(log_access=False),
-        RecallOptions(reading_ms=100, log_access=False),
+        RecallOptions(rerank_ms=100, log_access=False),
     ]
     assert given[1]["known_at"] == "2026-06-01"
 

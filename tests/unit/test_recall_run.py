@@ -46,7 +46,7 @@ class RecordingStrategy:
         return strategies.resolve_strategy("bm25").activate(query, graph)
 
 
-class ReadingStrategy(RecordingStrategy):
+class RerankStrategy(RecordingStrategy):
     """Ranks as BM25 does and records the number of logged accesses."""
 
     name = "reading"
@@ -119,7 +119,7 @@ def test_spaces_have_separate_memories(embedder: CachingEmbedder) -> None:
     assert only_figure(outcome.figures, Metric.NDCG, 10, "answerable").value == 1
 
 
-@pytest.mark.parametrize(("options", "expected"), [({}, None), ({"reading_ms": 70}, 70)])
+@pytest.mark.parametrize(("options", "expected"), [({}, None), ({"rerank_ms": 70}, 70)])
 def test_reading_has_no_deadline_unless_one_is_given(
     options: dict[str, float], expected: float | None, embedder: CachingEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +127,7 @@ def test_reading_has_no_deadline_unless_one_is_given(
     recall = Memory.recall
 
     def record(memory: Memory, *args: Any, **others: Any) -> Recollection:
-        times.append(others["options"].reading_ms)
+        times.append(others["options"].rerank_ms)
         return recall(memory, *args, **others)
 
     monkeypatch.setattr(Memory, "recall", record)
@@ -163,7 +163,7 @@ def test_progress_counts_all_steps(embedder: CachingEmbedder) -> None:
 
 @pytest.mark.medium
 def test_writing_strategies_have_separate_memories(embedder: CachingEmbedder) -> None:
-    reading, stimulating, processing = ReadingStrategy(), StimulatingStrategy(), ProcessingStrategy()
+    reading, stimulating, processing = RerankStrategy(), StimulatingStrategy(), ProcessingStrategy()
     strategy_list: list[Strategy] = [
         stimulating,
         reading,

@@ -11,7 +11,7 @@ from ecphora import Episode, Memory
 from ecphora.models.embedders import minilm
 from ecphora.models.embedders.e5 import e5_network
 from ecphora.models.embedders.e5.e5_network import ADAPTER_SWITCH, GRAPH_INPUT
-from ecphora.models.rerankers.late_interaction import MAX_READ_TOKENS, LateInteractionReader
+from ecphora.models.rerankers.late_interaction import MAX_READ_TOKENS, LateInteractionReranker
 
 pytestmark = pytest.mark.medium
 
@@ -31,13 +31,13 @@ TURNS = [
 class Work:
     """Counts the runs and tokens of the models."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, reader: LateInteractionReader) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, reranker: LateInteractionReranker) -> None:
         self.runs: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
         for name, model in (
             ("e5", e5_network.share_network()()),
             ("MiniLM", minilm.share_network()()),
-            ("head", reader._head()),
+            ("head", reranker._head()),
         ):
             monkeypatch.setattr(model, "_session", CountedSession(name, model._session, self))
 
@@ -71,19 +71,19 @@ class CountedSession:
 
 
 @pytest.fixture
-def reader() -> LateInteractionReader:
-    return LateInteractionReader()
+def reranker() -> LateInteractionReranker:
+    return LateInteractionReranker()
 
 
 @pytest.fixture
-def work(monkeypatch: pytest.MonkeyPatch, reader: LateInteractionReader) -> Work:
-    return Work(monkeypatch, reader)
+def work(monkeypatch: pytest.MonkeyPatch, reranker: LateInteractionReranker) -> Work:
+    return Work(monkeypatch, reranker)
 
 
 @pytest.fixture
-def memory(tmp_path: Path, reader: LateInteractionReader, work: Work) -> Iterator[Memory]:
+def memory(tmp_path: Path, reranker: LateInteractionReranker, work: Work) -> Iterator[Memory]:
     del work  # the models are counted before they are used
-    with Memory(tmp_path / "m.db", reader=reader) as memory:
+    with Memory(tmp_path / "m.db", reranker=reranker) as memory:
         memory.remember(TURNS)
         yield memory
 
@@ -98,16 +98,16 @@ def test_turn_takes_one_run_of_each_embedder(memory: Memory, work: Work) -> None
 def test_recall_embeds_the_question_once_and_reads_a_bounded_number_of_tokens(memory: Memory, work: Work) -> None:
     for question in ("Which room is blue?", "When was the attic painted?", "How long did the green pantry take?"):
         work.take()
-        found = memory.recall(question, reading="always")
+        found = memory.recall(question, rerank="always")
         runs, tokens = work.take()
         assert (runs["e5"], runs["MiniLM"]) == (1, 1)
-        assert 4 <= runs["head"] == found.cost.passages_read <= 24
+        assert 4 <= runs["head"] == found.cost.passages_reranked <= 24
         assert tokens["head"] <= MAX_READ_TOKENS
         assert runs["pairs"] == 1
 
 
 def test_reasons_run_no_model(memory: Memory, work: Work) -> None:
-    found = memory.recall("Which room is blue?", reading="never")
+    found = memory.recall("Which room is blue?", rerank="never")
     runs, _ = work.take()
     assert all(hit.reason for hit in found)
     assert work.take() == ({}, {})

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecphora.strategies.fused.reading import ReadingPolicy, RecencyPreference
+from ecphora.strategies.fused.reranking import RecencyPreference, RerankPolicy
 from ecphora.testing import sample_query
 
 
@@ -37,6 +37,6 @@ PREFERRING = RecencyPreference(-0.25, np.zeros(7, np.float32))
     ],
 )
 def test_preference_is_that_of_the_embedder_unless_words_decide(embedder: str, question: str, expected: float) -> None:
-    policy = ReadingPolicy({"some-model": PREFERRING})
+    policy = RerankPolicy({"some-model": PREFERRING})
     query = replace(sample_query(question), embedder=embedder, vector=np.ones(7, np.float32))
     assert policy.preference(query) == expected

@@ -75,7 +75,7 @@ def test_relation_leads_to_memories_with_the_name(
     remember: Open, introduction: str, answer: str, other: str, question: str
 ) -> None:
     memory = remember(introduction, answer, other, "It rained all day.")
-    found = [hit.text for hit in memory.recall(question, reading="never")]
+    found = [hit.text for hit in memory.recall(question, rerank="never")]
     assert found.index(answer) < found.index(other)
 
 
@@ -265,14 +265,14 @@ def test_reader_reads_the_question_with_the_name(tmp_path: Path) -> None:
             questions.add((question, asked_on))
             return np.zeros(len(passages))
 
-    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(), clock=FakeClock(), reader=Listener()) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(), clock=FakeClock(), reranker=Listener()) as memory:
         memory.remember(["My sister Marta came by.", "It rained."])
-        memory.recall("Where does my sister work?", reading="always")
+        memory.recall("Where does my sister work?", rerank="always")
     assert {question for question, _ in questions} == {"Where does Marta work?"}
 
 
 def reasons(memory: Memory, question: str, strategy: str | Strategy = "fused") -> dict[str, str]:
-    return {hit.id: hit.reason for hit in memory.recall(question, strategy=strategy, reading="never")}
+    return {hit.id: hit.reason for hit in memory.recall(question, strategy=strategy, rerank="never")}
 
 
 def test_reason_says_which_memory_gives_the_name(remember: Open) -> None:

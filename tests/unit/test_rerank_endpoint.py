@@ -1,4 +1,4 @@
-"""The reader of rerank endpoints: requests, scores and wrong answers."""
+"""The reranker of rerank endpoints: requests, scores and wrong answers."""
 
 import sys
 from contextlib import closing
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ecphora.errors import InvalidInput, ReaderUnavailable
+from ecphora.errors import InvalidInput, RerankerUnavailable
 from ecphora.model.ports import Passage
-from ecphora.models.rerankers.rerank_endpoint import RerankReader
+from ecphora.models.rerankers.rerank_endpoint import EndpointReranker
 from ecphora.testing import FakeRerankServer
 
 KEY = "sk-secret-123"
@@ -37,9 +37,9 @@ COMMON = {"query": QUESTION, "model": "small", "documents": TEXTS, "top_n": 2}
 def test_request_has_the_form_of_its_shape(shape: str, body: dict[str, Any]) -> None:
     with (
         FakeRerankServer(shape) as server,
-        closing(RerankReader("small", shape=shape, base_url=server.url, api_key=KEY)) as reader,
+        closing(EndpointReranker("small", shape=shape, base_url=server.url, api_key=KEY)) as reranker,
     ):
-        reader.read(QUESTION, PASSAGES, asked_on=TODAY)
+        reranker.read(QUESTION, PASSAGES, asked_on=TODAY)
     assert server.requests == [body]
     assert server.authorizations == [f"Bearer {KEY}"]
 
@@ -53,13 +53,13 @@ def test_request_has_the_form_of_its_shape(shape: str, body: dict[str, Any]) -> 
     ],
 )
 def test_endpoint_has_a_usual_address(shape: str, name: str) -> None:
-    assert RerankReader("m", shape=shape).name == name
+    assert EndpointReranker("m", shape=shape).name == name
 
 
 def test_name_has_no_secrets() -> None:
-    reader = RerankReader("m", shape="tei", base_url="http://user:pass@host:8080", api_key=KEY)
-    assert reader.name == "m at host:8080 (tei)"
-    assert KEY not in repr(reader)
+    reranker = EndpointReranker("m", shape="tei", base_url="http://user:pass@host:8080", api_key=KEY)
+    assert reranker.name == "m at host:8080 (tei)"
+    assert KEY not in repr(reranker)
 
 
 @pytest.mark.parametrize(
@@ -75,16 +75,16 @@ def test_name_has_no_secrets() -> None:
 )
 def test_invalid_options_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        RerankReader("m", **options)
+        EndpointReranker("m", **options)
 
 
 def rerank(*responses: Any, **options: Any) -> list[float]:
     waits: list[float] = options.pop("waits", [])
     with (
         FakeRerankServer("jina", *responses) as server,
-        closing(RerankReader("m", shape="jina", base_url=server.url, sleep=waits.append, **options)) as reader,
+        closing(EndpointReranker("m", shape="jina", base_url=server.url, sleep=waits.append, **options)) as reranker,
     ):
-        return [round(float(score), 2) for score in reader.read(QUESTION, PASSAGES, asked_on=TODAY)]
+        return [round(float(score), 2) for score in reranker.read(QUESTION, PASSAGES, asked_on=TODAY)]
 
 
 def results(*scores: object) -> dict[str, Any]:
@@ -99,16 +99,19 @@ def test_probabilities_become_log_odds() -> None:
 
 @pytest.mark.medium
 def test_logits_are_not_taken_for_probabilities() -> None:
-    with pytest.raises(ReaderUnavailable, match=r"from -3\.5 to 0\.2.*scale='log_odds'"):
+    with pytest.raises(RerankerUnavailable, match=r"from -3\.5 to 0\.2.*scale='log_odds'"):
         rerank(results(-3.5, 0.2))
-    with pytest.raises(ReaderUnavailable, match=r"from 0\.2 to 3\.5.*scale='log_odds'"):
+    with pytest.raises(RerankerUnavailable, match=r"from 0\.2 to 3\.5.*scale='log_odds'"):
         rerank(results(3.5, 0.2))
     assert rerank(results(-3.5, 0.2), scale="log_odds") == [-3.5, 0.2]
 
 
 def test_empty_passage_is_sent_as_a_space() -> None:
-    with FakeRerankServer("jina") as server, closing(RerankReader("m", shape="jina", base_url=server.url)) as reader:
-        reader.read(QUESTION, [Passage("")], asked_on=TODAY)
+    with (
+        FakeRerankServer("jina") as server,
+        closing(EndpointReranker("m", shape="jina", base_url=server.url)) as reranker,
+    ):
+        reranker.read(QUESTION, [Passage("")], asked_on=TODAY)
     assert server.requests[0]["documents"] == [" "]
 
 
@@ -117,9 +120,9 @@ def test_request_is_sent_again_after_an_error_of_the_server() -> None:
     waits: list[float] = []
     assert rerank((503, {}, "busy"), results(0.5, 0.9), waits=waits) == [0, 2.2]
     assert waits == [0.5]
-    with pytest.raises(ReaderUnavailable, match=r"m at 127.*gives no scores: 503 busy"):
+    with pytest.raises(RerankerUnavailable, match=r"m at 127.*gives no scores: 503 busy"):
         rerank((503, {}, "busy"), waits=waits)
-    with pytest.raises(ReaderUnavailable, match="401 no such key; check the API key"):
+    with pytest.raises(RerankerUnavailable, match="401 no such key; check the API key"):
         rerank((401, {}, {"detail": "no such key"}))
 
 
@@ -141,11 +144,11 @@ def test_request_is_sent_again_after_an_error_of_the_server() -> None:
     ],
 )
 def test_invalid_response_is_an_error(answer: Any) -> None:
-    with pytest.raises(ReaderUnavailable, match="m at 127"):
+    with pytest.raises(RerankerUnavailable, match="m at 127"):
         rerank(answer)
 
 
 def test_missing_httpx2_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx2", None)
-    with pytest.raises(ReaderUnavailable, match=r"ecphora\[openai\]"):
-        RerankReader("m", shape="jina").read(QUESTION, PASSAGES, asked_on=TODAY)
+    with pytest.raises(RerankerUnavailable, match=r"ecphora\[openai\]"):
+        EndpointReranker("m", shape="jina").read(QUESTION, PASSAGES, asked_on=TODAY)

@@ -1,4 +1,4 @@
-"""Reading the best candidates again, with the second model of a reader: which, before which deadline, and failures."""
+"""Reading the best candidates again with the second model of a reranker: which ones, deadlines and failures."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,18 +11,18 @@ import pytest
 from numpy.typing import NDArray
 
 from ecphora import Episode, Memory, RecallOptions
-from ecphora.errors import ReaderUnavailable
+from ecphora.errors import RerankerUnavailable
 from ecphora.maintenance.learn.fused_training import UNTRAINED
-from ecphora.model.ports import Passage, Reader
+from ecphora.model.ports import Passage, Reranker
 from ecphora.model.types import Mask, Rows, Scores
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.recall.candidate_reading import CandidateReading
+from ecphora.recall.candidate_reranking import CandidateReranking
 from ecphora.retrieval.fusion import LinearModel
 from ecphora.strategies.fused.candidate_pool import build_pool
 from ecphora.strategies.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
 from ecphora.strategies.fused.ranker import MIN_LOG_ODDS, Ranker
-from ecphora.strategies.fused.reading import MAX_LOG_ODDS, READING, SECOND_READING, ReadingPolicy
-from ecphora.testing import ConstantReader, FakeClock, sample_graph, sample_query
+from ecphora.strategies.fused.reranking import MAX_LOG_ODDS, RERANKING, SECOND_RERANKING, RerankPolicy
+from ecphora.testing import ConstantReranker, FakeClock, sample_graph, sample_query
 
 pytestmark = pytest.mark.medium
 
@@ -34,18 +34,18 @@ TURNS = [
 ]
 QUESTION = "Where does the sister of Ana live?"
 ANSWERABILITY = UNTRAINED.answerability
-RANKER = Ranker(*[LinearModel(MIN_LOG_ODDS, {"given": 1.0, READING: 0.5})] * len(Genre))
-POLICY = ReadingPolicy({}, max_reread=4)
+RANKER = Ranker(*[LinearModel(MIN_LOG_ODDS, {"given": 1.0, RERANKING: 0.5})] * len(Genre))
+POLICY = RerankPolicy({}, max_reread=4)
 
 
-def open_memory(path: Path, reader: Reader | None) -> Memory:
-    memory = Memory(path / "m.db", embedder=HashingEmbedder(64), reader=reader, clock=FakeClock())
+def open_memory(path: Path, reranker: Reranker | None) -> Memory:
+    memory = Memory(path / "m.db", embedder=HashingEmbedder(64), reranker=reranker, clock=FakeClock())
     memory.remember(TURNS)
     return memory
 
 
-class Rereader:
-    """A row reader whose second model gives much to all rows; ``calls`` has the rows and log-odds of each call."""
+class SecondReranker:
+    """A row reranker whose second model gives much to all rows; ``calls`` has the rows and log-odds of each call."""
 
     is_mandatory = True
 
@@ -64,7 +64,7 @@ class Rereader:
         return [Passage("It rained.")] * len(rows)
 
 
-def read_again(policy: ReadingPolicy, given: Scores, read: Rereader) -> FeatureMatrix:
+def read_again(policy: RerankPolicy, given: Scores, read: SecondReranker) -> FeatureMatrix:
     """The matrix of a pool with these scores before reading, once it has been read."""
     pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
     matrix = build_feature_matrix(pool)
@@ -78,7 +78,7 @@ def test_best_candidates_after_reading_are_read_again() -> None:
     assert len(places) > POLICY.max_reread
     given = 2 * (len(places) - places).astype(np.float32)
     first = np.where(places == 1, np.nan, 4 * places).astype(np.float32)
-    read = Rereader(first)
+    read = SecondReranker(first)
     found = read_again(POLICY, given, read)
     cut = np.minimum(first, MAX_LOG_ODDS)
     after = given + 0.5 * cut
@@ -88,20 +88,20 @@ def test_best_candidates_after_reading_are_read_again() -> None:
     expected = cut.copy()
     expected[best] = MAX_LOG_ODDS
     assert np.array_equal(found.readings, expected, equal_nan=True)
-    assert found.features[SECOND_READING].tolist() == np.nan_to_num(expected - cut).tolist()
+    assert found.features[SECOND_RERANKING].tolist() == np.nan_to_num(expected - cut).tolist()
 
 
 @pytest.mark.parametrize("limit", [1, 3])
 def test_no_more_candidates_are_read_again_than_the_policy_says(limit: int) -> None:
     same = np.ones(len(build_pool(sample_graph(), sample_query("Where did Ana go?")).rows), np.float32)
-    read = Rereader(same)
-    read_again(ReadingPolicy({}, max_reread=limit), same, read)
+    read = SecondReranker(same)
+    read_again(RerankPolicy({}, max_reread=limit), same, read)
     assert [len(rows) for rows, _ in read.calls] == [limit]
-    assert ReadingPolicy({}).max_reread == 1
+    assert RerankPolicy({}).max_reread == 1
 
 
-class TwoModelReader(ConstantReader):
-    """A reader whose second model adds 1 to the log-odds of the first; ``texts`` are those that it read."""
+class TwoModelReranker(ConstantReranker):
+    """A reranker whose second model adds 1 to the log-odds of the first; ``texts`` are those that it read."""
 
     reread_batch_size = 1
 
@@ -117,7 +117,7 @@ class TwoModelReader(ConstantReader):
         """Return the log-odds with 1 added."""
         del asked_on
         if self.fails:
-            raise ReaderUnavailable("no second model")
+            raise RerankerUnavailable("no second model")
         self.texts += [passage.text for passage in passages]
         return log_odds + 1
 
@@ -129,35 +129,35 @@ class TwoModelReader(ConstantReader):
 def test_best_are_read_again_in_the_time_that_the_first_reading_leaves(
     tmp_path: Path, *, time_limit: float | None, read: int, read_again: int
 ) -> None:
-    reader, seconds = TwoModelReader(), count()  # every look at the clock is a second later, so a batch takes one
+    reranker, seconds = TwoModelReranker(), count()  # every look at the clock is a second later, so a batch takes one
     with open_memory(tmp_path, None) as memory:
         graph, query = memory.graph(), memory.build_query(QUESTION)
         rows, read_nodes = np.flatnonzero(graph.episodes), memory._scope_writer.node_reader(graph)
         clock = lambda: float(next(seconds))  # noqa: E731
-        reading = CandidateReading(reader, graph, query, read_nodes, time_limit, clock=clock)
+        reading = CandidateReranking(reranker, graph, query, read_nodes, time_limit, clock=clock)
         first = reading(rows, graph.episodes)
     assert np.isfinite(first).sum() == read
     again, seconds_before = rows[np.isfinite(first)][::-1][:3], reading.seconds
     found = reading.reread(again, np.full(len(again), 2.0, np.float32))
     assert found.tolist() == [3.0] * read_again + [2.0] * (len(again) - read_again)
     expected = [TURNS[row].text for row in np.flatnonzero(np.isin(rows, again))[::-1].tolist()][:read_again]
-    assert reader.texts == expected
+    assert reranker.texts == expected
     assert reading.seconds > seconds_before
     assert (reading.count, reading.unread_count, reading.error) == (read, len(TURNS) - read, None)
 
 
-@pytest.mark.parametrize(("reading_ms", "read"), [(1e-9, 1), (None, len(TURNS))])
+@pytest.mark.parametrize(("rerank_ms", "read"), [(1e-9, 1), (None, len(TURNS))])
 def test_deadline_that_is_over_leaves_all_but_the_first_batch_unread(
-    reading_ms: float | None, read: int, tmp_path: Path
+    rerank_ms: float | None, read: int, tmp_path: Path
 ) -> None:
-    with open_memory(tmp_path, TwoModelReader()) as memory:
-        cost = memory.recall(QUESTION, reading="always", options=RecallOptions(reading_ms=reading_ms)).cost
-    assert (cost.passages_read, cost.passages_unread) == (read, len(TURNS) - read)
+    with open_memory(tmp_path, TwoModelReranker()) as memory:
+        cost = memory.recall(QUESTION, rerank="always", options=RecallOptions(rerank_ms=rerank_ms)).cost
+    assert (cost.passages_reranked, cost.passages_left) == (read, len(TURNS) - read)
 
 
 @pytest.mark.parametrize(("fails", "error"), [(True, "no second model"), (False, None)])
 def test_first_readings_stay_if_the_second_model_fails(fails: bool, error: str | None, tmp_path: Path) -> None:
-    with open_memory(tmp_path, TwoModelReader(fails=fails)) as memory:
-        found = memory.recall(QUESTION, reading="always")
-    assert len(found) == found.cost.passages_read == len(TURNS)
-    assert found.cost.reader_error == error
+    with open_memory(tmp_path, TwoModelReranker(fails=fails)) as memory:
+        found = memory.recall(QUESTION, rerank="always")
+    assert len(found) == found.cost.passages_reranked == len(TURNS)
+    assert found.cost.reranker_error == error

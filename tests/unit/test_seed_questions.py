@@ -64,7 +64,7 @@ def test_ways_to_reach_engrams_differ_as_named(tmp_path: Path) -> None:
         "Dora flew to Oslo with Emil",
         "Emil met Anna",
     ]
-    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(), reader=None) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(), reranker=None) as memory:
         memory.remember([Episode(text) for text in texts])
         graph = memory.graph()
     search = engram_index.prepare_search(graph, graph.episodes)

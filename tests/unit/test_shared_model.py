@@ -17,7 +17,7 @@ from ecphora.models.embedders import shared_model
 from ecphora.models.embedders.e5 import e5_network
 from ecphora.models.embedders.e5.e5_embedder import E5Embedder
 from ecphora.models.embedders.shared_model import SharedModel
-from ecphora.models.rerankers.late_interaction import LateInteractionReader
+from ecphora.models.rerankers.late_interaction import LateInteractionReranker
 from ecphora.models.update_scorer import E5UpdateScorer
 
 pytestmark = pytest.mark.slow
@@ -115,9 +115,9 @@ def test_memories_share_one_model_and_release_it(model_folder: Path, tmp_path: P
 
 
 def test_embedder_reader_and_update_scorer_share_one_model() -> None:
-    reader, update_scorer = LateInteractionReader(), E5UpdateScorer()
+    reranker, update_scorer = LateInteractionReranker(), E5UpdateScorer()
     network = e5_network.share_network()()
-    assert reader._network() is update_scorer._network() is network
+    assert reranker._network() is update_scorer._network() is network
 
 
 FORK_SCRIPT = """

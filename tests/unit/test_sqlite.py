@@ -137,7 +137,7 @@ def test_cache_forgets_the_english_model_with_its_vectors(path: Path) -> None:
 def test_english_vector_of_another_length_is_not_compared(path: Path) -> None:
     second, first = HashingEmbedder(32), HashingEmbedder(16)
     first.english_embedder = second  # type: ignore[attr-defined]
-    with closing(SQLiteStore(path)) as store, Memory(store, embedder=first, reader=None) as memory:
+    with closing(SQLiteStore(path)) as store, Memory(store, embedder=first, reranker=None) as memory:
         store.commit("default", sample_batch(sample_node("a"), english_embedder=second.name))
         assert memory.graph().english_vectors.view.shape == (1, 8)
         assert memory.build_query("Where is the river?").english_vector is None

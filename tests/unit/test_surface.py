@@ -220,7 +220,7 @@ def test_recollection_to_dict_is_json() -> None:
     found = json.loads(json.dumps(recollection(NEW, OLD).to_dict()))
     assert set(found) == {
         "question", "query", "strategy", "evidence", "confidence", "milliseconds", "step_milliseconds", "tokens",
-        "passages_read", "passages_unread", "reader_error", "hits", "groups", "engrams", "insights", "exchanges",
+        "passages_reranked", "passages_left", "reranker_error", "hits", "groups", "engrams", "insights", "exchanges",
         "notices",
     }  # fmt: skip
     assert (found["evidence"], found["confidence"], found["milliseconds"], found["tokens"]) == (

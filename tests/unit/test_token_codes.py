@@ -1,4 +1,4 @@
-"""What a reader keeps of texts: its codes, when they are made, who sees them, and when they go."""
+"""What a reranker keeps of texts: its codes, when they are made, who sees them, and when they go."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora import Episode, Memory, RecallOptions
-from ecphora.errors import InvalidInput, ReaderUnavailable
+from ecphora.errors import InvalidInput, RerankerUnavailable
 from ecphora.model.ports import Passage, PassageCodes
 from ecphora.model.types import Filter
 from ecphora.models.embedders.e5.token_codes import CODE_SIZE, PACKED, TokenCodec, decode
@@ -28,8 +28,8 @@ TURNS = [
 QUESTION = "Where does the sister of Ana live?"
 
 
-class KeepingReader:
-    """A reader whose codes are the texts themselves; ``encoded`` and ``read_pairs`` have what it was given."""
+class KeepingReranker:
+    """A reranker whose codes are the texts themselves; ``encoded`` and ``read_pairs`` have what it was given."""
 
     name = "keeping"
     batch_size = 8
@@ -43,7 +43,7 @@ class KeepingReader:
     def encode(self, texts: Sequence[str], /) -> list[bytes]:
         """Return the texts as bytes."""
         if not self.is_available:
-            raise ReaderUnavailable("no model")
+            raise RerankerUnavailable("no model")
         self.encoded += texts
         return [text.encode() for text in texts]
 
@@ -60,23 +60,23 @@ class KeepingReader:
 
 
 @pytest.fixture
-def reader() -> KeepingReader:
-    return KeepingReader()
+def reranker() -> KeepingReranker:
+    return KeepingReranker()
 
 
 @pytest.fixture
-def memory(tmp_path: Path, reader: KeepingReader) -> Iterator[Memory]:
-    with open_memory(tmp_path, reader) as memory:
+def memory(tmp_path: Path, reranker: KeepingReranker) -> Iterator[Memory]:
+    with open_memory(tmp_path, reranker) as memory:
         memory.remember(TURNS)
         yield memory
 
 
-def open_memory(folder: Path, reader: KeepingReader) -> Memory:
-    return Memory(folder / "m.db", embedder=HashingEmbedder(64), reader=reader)
+def open_memory(folder: Path, reranker: KeepingReranker) -> Memory:
+    return Memory(folder / "m.db", embedder=HashingEmbedder(64), reranker=reranker)
 
 
 def recall(memory: Memory, where: Filter | None = None) -> None:
-    memory.recall(QUESTION, reading="always", where=where or Filter())
+    memory.recall(QUESTION, rerank="always", where=where or Filter())
 
 
 def stored_codes(folder: Path) -> list[tuple[str, str]]:
@@ -109,19 +109,19 @@ def test_zeros_have_codes() -> None:
     assert np.abs(decode(CODEC.encode(np.zeros((2, CODE_SIZE), np.float32)))).max() < 1e-6
 
 
-def test_texts_are_encoded_once_when_they_are_stored(tmp_path: Path, memory: Memory, reader: KeepingReader) -> None:
+def test_texts_are_encoded_once_when_they_are_stored(tmp_path: Path, memory: Memory, reranker: KeepingReranker) -> None:
     texts = [f"{turn.speaker}: {turn.text}" for turn in TURNS]
-    assert reader.encoded == texts
+    assert reranker.encoded == texts
     assert stored_codes(tmp_path) == [("texts/1", text) for text in texts]
     for _ in range(2):
         recall(memory)
-    assert reader.encoded == texts
-    assert set(reader.read_pairs) == {(texts[0], ""), (texts[1], texts[0]), (texts[2], texts[1])}
+    assert reranker.encoded == texts
+    assert set(reranker.read_pairs) == {(texts[0], ""), (texts[1], texts[0]), (texts[2], texts[1])}
 
 
-def test_reader_sees_no_turn_that_the_filter_excludes(memory: Memory, reader: KeepingReader) -> None:
+def test_reader_sees_no_turn_that_the_filter_excludes(memory: Memory, reranker: KeepingReranker) -> None:
     recall(memory, Filter(speakers=("Ana",)))
-    assert {previous for _, previous in reader.read_pairs} == {"", "Ana: In Porto, near the river."}
+    assert {previous for _, previous in reranker.read_pairs} == {"", "Ana: In Porto, near the river."}
 
 
 def test_forgotten_text_leaves_no_codes(tmp_path: Path, memory: Memory) -> None:
@@ -134,28 +134,28 @@ def test_file_without_codes_gets_them_when_they_are_read(tmp_path: Path, memory:
     memory.close()
     with closing(apsw.Connection(str(tmp_path / "m.db"))) as db:
         db.execute("DELETE FROM token_codes").fetchall()
-    reader = KeepingReader()
-    with open_memory(tmp_path, reader) as again:
+    reranker = KeepingReranker()
+    with open_memory(tmp_path, reranker) as again:
         for _ in range(2):
-            again.recall(QUESTION, reading="always", options=RecallOptions(log_access=log_access))
+            again.recall(QUESTION, rerank="always", options=RecallOptions(log_access=log_access))
             again._access_log.flush(5)
-    assert len(reader.encoded) == (3 if log_access else 6)
+    assert len(reranker.encoded) == (3 if log_access else 6)
     assert len(stored_codes(tmp_path)) == (3 if log_access else 0)
 
 
 def test_codes_of_another_model_are_made_again(tmp_path: Path, memory: Memory) -> None:
     memory.close()
-    with open_memory(tmp_path, KeepingReader("texts/2")) as again:
+    with open_memory(tmp_path, KeepingReranker("texts/2")) as again:
         recall(again)
     assert {model for model, _ in stored_codes(tmp_path)} == {"texts/2"}
 
 
-def test_text_is_stored_if_the_reader_fails(tmp_path: Path, reader: KeepingReader) -> None:
-    reader.is_available = False
-    with open_memory(tmp_path, reader) as memory:
+def test_text_is_stored_if_the_reader_fails(tmp_path: Path, reranker: KeepingReranker) -> None:
+    reranker.is_available = False
+    with open_memory(tmp_path, reranker) as memory:
         memory.remember(TURNS)
-        assert memory.recall(QUESTION, reading="always").cost.reader_error == "no model"
+        assert memory.recall(QUESTION, rerank="always").cost.reranker_error == "no model"
         assert (len(memory), stored_codes(tmp_path)) == (3, [])
-        reader.is_available = True
-        assert memory.recall(QUESTION, reading="always").cost.reader_error is None
+        reranker.is_available = True
+        assert memory.recall(QUESTION, rerank="always").cost.reranker_error is None
     assert len(stored_codes(tmp_path)) == 3

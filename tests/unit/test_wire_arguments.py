@@ -16,7 +16,7 @@ from ecphora.memory import Facts, Maintenance
 from ecphora.model.conditions import And, Eq, Exists, Gte
 from ecphora.model.json_form import to_json
 from ecphora.model.reprs import show
-from ecphora.model.types import Cost, Evidence, Query, Reading
+from ecphora.model.types import Cost, Evidence, Query, Rerank
 from ecphora.recall.recollection import Recollection
 from ecphora.remember.messages import episodes_from_messages
 from ecphora.remote.wire.arguments import arguments_to_json
@@ -36,13 +36,13 @@ def test_recall_arguments_arrive_in_any_form() -> None:
     where = Filter(speakers="Ana", metadata=Gte("year", 2026) & Exists("city"), after="2026-01-02")
     found = sent(
         Memory.recall, question="Where?", where=where, as_of=DAY, known_at=datetime(2026, 6, 2, tzinfo=UTC),
-        limit=np.int64(3), reading=Reading.NEVER, budget=None,
-        options=RecallOptions(reading_ms=cast("float", np.float32(0.5)), explain=cast("bool", np.bool_(False))),
+        limit=np.int64(3), rerank=Rerank.NEVER, budget=None,
+        options=RecallOptions(rerank_ms=cast("float", np.float32(0.5)), explain=cast("bool", np.bool_(False))),
     )  # fmt: skip
     assert found.pop("where").condition == And(Gte("year", 2026), Exists("city"))
     assert found == {
         "question": "Where?", "as_of": "2026-06-01", "known_at": "2026-06-02T00:00:00.000000+00:00", "limit": 3,
-        "reading": "never", "budget": None, "options": RecallOptions(reading_ms=0.5, explain=False),
+        "rerank": "never", "budget": None, "options": RecallOptions(rerank_ms=0.5, explain=False),
     }  # fmt: skip
 
 

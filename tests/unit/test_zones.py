@@ -29,7 +29,7 @@ from ecphora.model.times import (
 )
 from ecphora.model.types import Kind
 from ecphora.models.prompts import answer_prompt
-from ecphora.recall.candidate_reading import _known_day
+from ecphora.recall.candidate_reranking import _known_day
 from ecphora.testing import FakeClock
 from ecphora.testing.samples import graph_differences, sample_node
 

@@ -181,7 +181,7 @@ class CommandContext:
                 embedder=embedder,
                 extractor=settings.make_extractor(),
                 strategy=settings.make_strategy(),
-                reader=settings.make_reader(),
+                reranker=settings.make_reranker(),
                 evidence_bands=settings.make_evidence_bands(),
                 zone=settings.zone,
             ) as memory:

@@ -113,7 +113,7 @@ def _cells(score: RankingScore) -> tuple[str, ...]:
 @click.option(
     "--from-scratch",
     is_flag=True,
-    help="Start from zero, also for what a reader says.  [default: from the weights of the package]",
+    help="Start from zero, also for what a reranker says.  [default: from the weights of the package]",
 )
 @click.option(
     "--genre",
@@ -140,7 +140,7 @@ def learn(
 
     Trains on labeled sets, which are questions whose evidence is known, and on the feedback in a memory. A set is
     NAME.docs.jsonl with NAME.questions.jsonl; docs/fused.md describes their lines. Nothing is read for it, so the
-    weights of what a reader says stay as they are. Use the weights with `ecphora recall --weights FILE` or
+    weights of what a reranker says stay as they are. Use the weights with `ecphora recall --weights FILE` or
     ECPHORA_WEIGHTS; without them, the weights of the package are used.
     """
     names = list(dict.fromkeys(dataset_names))

@@ -103,27 +103,27 @@ def question_options(command: CommandFunction) -> CommandFunction:
             help='The vector of a picture or sound to search with, as {"model": "clip", "vector": [...]}.',
         ),
         click.option(
-            "--reading",
+            "--rerank",
             type=click.Choice(["auto", "never", "always"]),
             default="auto",
             show_default=True,
-            help="When the reader that is set reads the best memories: in doubt, never or always.",
+            help="When the reranker that is set reads the best memories: in doubt, never or always.",
         ),
         click.option(
-            "--reading-ms",
+            "--rerank-ms",
             type=click.FloatRange(min=0, min_open=True),
             metavar="MS",
-            help="A deadline for the reader; if it is too short for all that there is to read, stderr says so.",
+            help="A deadline for the reranker; if it is too short for all that there is to read, stderr says so.",
         ),
         strategy_options,
     ]
 
     def with_recall_options(
-        *, retroactive: bool, media_query: "MediaQuery | None", reading_ms: float | None, **arguments: Any
+        *, retroactive: bool, media_query: "MediaQuery | None", rerank_ms: float | None, **arguments: Any
     ) -> Any:
         from ..model.types import RecallOptions  # noqa: PLC0415
 
-        return command(options=RecallOptions(retroactive, media_query, reading_ms), **arguments)
+        return command(options=RecallOptions(retroactive, media_query, rerank_ms), **arguments)
 
     with_recall_options.__name__, with_recall_options.__doc__ = command.__name__, command.__doc__
     with_recall_options.__dict__.update(command.__dict__)

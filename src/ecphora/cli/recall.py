@@ -52,7 +52,7 @@ def recall(
             **recall_arguments,
         )
         exchange = None if record_response is None else memory.record_response(found, record_response)
-        for problem in _reading_problems(found.cost):
+        for problem in _rerank_problems(found.cost):
             click.echo(problem, err=True)
         if context.as_json:
             recorded = {} if record_response is None else {"exchange_id": exchange}
@@ -72,14 +72,14 @@ def recall(
         click.get_current_context().exit(EXIT_NOT_FOUND)
 
 
-def _reading_problems(cost: Cost) -> Iterator[str]:
-    """What the reader failed at, and what a deadline left unread, in words."""
-    if cost.reader_error is not None:
-        what = "another reader stood in" if cost.passages_read else "recalled without the reader"
-        yield f"{what}: {single_line(cost.reader_error)}"
-    elif cost.passages_unread:
-        candidates = cost.passages_read + cost.passages_unread
-        yield f"the deadline left {cost.passages_unread} of {candidates} candidates unread"
+def _rerank_problems(cost: Cost) -> Iterator[str]:
+    """What the reranker failed at, and what a deadline left unread, in words."""
+    if cost.reranker_error is not None:
+        what = "another reranker stood in" if cost.passages_reranked else "recalled without the reranker"
+        yield f"{what}: {single_line(cost.reranker_error)}"
+    elif cost.passages_left:
+        candidates = cost.passages_reranked + cost.passages_left
+        yield f"the deadline left {cost.passages_left} of {candidates} candidates unread"
 
 
 @click.command("why-not", epilog="Exits with 3 when the id is unknown.")

@@ -16,14 +16,14 @@ from ..model.json_form import JsonForm, JsonObject
 from ..model.ports import Embedder, english_embedder
 from ..model.types import TextAnalysis, WriteBatch
 from ..models.embedders.e5.token_codes import PACKED
-from ..models.rerankers.late_interaction import LateInteractionReader
+from ..models.rerankers.late_interaction import LateInteractionReranker
 from ..remember import encode
 from ..remember.english_vectors import embed_english, with_english_vectors
 from ..stores.connection import NON_OWNER_BITS
 from ..stores.repair import FileFormat, RepairStore, StoredScope, read_file_format
 
 LARGE_WAL_BYTES = 64 * 1024 * 1024
-"""The size from which a write-ahead log is reported; SQLite empties it at 4 MB unless a reader blocks that."""
+"""The size from which a write-ahead log is reported; SQLite empties it at 4 MB unless a reranker blocks that."""
 BATCH_SIZE = 512
 """Texts embedded and committed together."""
 MAX_LISTED_ROWS = 20
@@ -281,7 +281,9 @@ class _Examination:
 
     def _check_token_codes(self, scope: StoredScope) -> Iterator[Finding]:
         """Report damaged token codes: with them nothing is read."""
-        damaged = self.store.ids_with_damaged_token_codes(scope.name, LateInteractionReader.code_model, PACKED.itemsize)
+        damaged = self.store.ids_with_damaged_token_codes(
+            scope.name, LateInteractionReranker.code_model, PACKED.itemsize
+        )
         if damaged:
             what = f"scope {scope.name!r}: token codes of {len(damaged)} texts have a wrong size: {_listed(damaged)}"
             hint = f"{FIX_COMMAND} deletes them; they are made again when the texts are read"

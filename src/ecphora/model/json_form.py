@@ -25,7 +25,7 @@ class JsonForm:
     """How the JSON object of a type differs from its fields.
 
     ``inline`` fields are replaced by their own fields, ``omitted`` ones are not written. ``derived`` values are written
-    under a name of their own: with the type and the function that gives the value. Readers ignore them. ``encoders``
+    under a name of their own: with the type and the function that gives the value. Rerankers ignore them. ``encoders``
     write a field in another form than that of its type. ``encode`` writes the whole object instead of all these.
     """
 

@@ -132,7 +132,7 @@ class FactUpdateScorer(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Passage(ShortRepr):
-    """A memory as a reader gets it. ``previous_turn`` is the turn before it with its speaker, "" if there is none."""
+    """A memory as a reranker gets it. ``previous_turn`` is the turn before it with its speaker, "" if there is none."""
 
     text: str
     speaker: str | None = None
@@ -157,12 +157,12 @@ class Passage(ShortRepr):
         return f"{self.previous_turn}\n{self.statement}" if self.previous_turn else self.statement
 
 
-class Reader(Protocol):
+class Reranker(Protocol):
     """A cross-encoder or language model that reads a question together with a memory: does the memory answer it?"""
 
     @property
     def name(self) -> str:
-        """The model and how it is run; two readers of the same name give the same scores."""
+        """The model and how it is run; two rerankers of the same name give the same scores."""
         ...
 
     @property
@@ -174,7 +174,7 @@ class Reader(Protocol):
         """Log-odds that each passage answers the question, shape ``(len(passages),)``, finite.
 
         A passage is read with the question and without the other passages; ``asked_on`` is the day of the question.
-        Raises ``ReaderUnavailable`` if the model does not answer.
+        Raises ``RerankerUnavailable`` if the model does not answer.
         """
         ...
 
@@ -197,8 +197,8 @@ class PassageCodes:
 
 
 @runtime_checkable
-class CodeReader(Reader, Protocol):
-    """A reader that encodes every text once, apart from all questions, and reads what a store keeps of it."""
+class CodeReranker(Reranker, Protocol):
+    """A reranker that encodes every text once, apart from all questions, and reads what a store keeps of it."""
 
     @property
     def code_model(self) -> str:
@@ -206,17 +206,17 @@ class CodeReader(Reader, Protocol):
         ...
 
     def encode(self, texts: Sequence[str], /) -> list[bytes]:
-        """The token codes of texts, made of each alone; raises ``ReaderUnavailable`` if the model does not answer."""
+        """The token codes of texts, made of each alone; raises ``RerankerUnavailable`` if the model does not answer."""
         ...
 
     def read_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
-        """As :meth:`Reader.read`, from token codes of passages, best first; NaN for those that it does not read."""
+        """As :meth:`Reranker.read`, from token codes of passages, best first; NaN for those that it does not read."""
         ...
 
 
 @runtime_checkable
-class CascadeReader(Reader, Protocol):
-    """A reader with a second, slower model, which reads only the best passages."""
+class CascadeReranker(Reranker, Protocol):
+    """A reranker with a second, slower model, which reads only the best passages."""
 
     @property
     def reread_batch_size(self) -> int:
@@ -228,7 +228,7 @@ class CascadeReader(Reader, Protocol):
     ) -> NDArray[np.float64]:
         """Log-odds that each passage answers the question, from both models; ``log_odds`` are those of ``read``.
 
-        Raises ``ReaderUnavailable`` if the second model does not answer.
+        Raises ``RerankerUnavailable`` if the second model does not answer.
         """
         ...
 
@@ -377,7 +377,7 @@ class UndoBatchStore(Store, Protocol):
 
 @runtime_checkable
 class TokenCodeStore(Store, Protocol):
-    """A store that keeps what a reader has made of texts, :attr:`~ecphora.model.types.WriteBatch.token_codes`."""
+    """A store that keeps what a reranker has made of texts, :attr:`~ecphora.model.types.WriteBatch.token_codes`."""
 
     def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
         """Return the token codes of nodes, as far as this model has made them."""
@@ -487,8 +487,8 @@ class Activation(ShortRepr):
     context_scores: Scores = field(default_factory=lambda: np.zeros(0, np.float32))
 
 
-class RowReader(Protocol):
-    """Has a reader read memories by their rows in the graph, for one query."""
+class RowReranker(Protocol):
+    """Has a reranker read memories by their rows in the graph, for one query."""
 
     @property
     def is_mandatory(self) -> bool:
@@ -498,7 +498,7 @@ class RowReader(Protocol):
     def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
         """Log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows that were not read.
 
-        The reader sees no text of rows that are not ``eligible``, a mask of the graph's rows.
+        The reranker sees no text of rows that are not ``eligible``, a mask of the graph's rows.
         """
         ...
 
@@ -528,11 +528,11 @@ class Strategy(Protocol):
 
 
 @runtime_checkable
-class ReadingStrategy(Strategy, Protocol):
-    """A strategy whose best candidates a reader can read; ``activate`` scores the rows without a reader."""
+class RerankStrategy(Strategy, Protocol):
+    """A strategy whose best candidates a reranker can read; ``activate`` scores the rows without a reranker."""
 
-    def activate_with_reader(self, query: Query, graph: Graph, read: RowReader, /) -> Activation:
-        """Have the best candidates for the query read, and score the graph's rows. Pure but for the reader."""
+    def activate_with_reranker(self, query: Query, graph: Graph, read: RowReranker, /) -> Activation:
+        """Have the best candidates for the query read, and score the graph's rows. Pure but for the reranker."""
         ...
 
 

@@ -130,8 +130,8 @@ class Evidence(StrEnum):
     NONE = "none"
 
 
-class Reading(StrEnum):
-    """When a recall has a reader read its best candidates: if the ranking leaves doubt, never, or always."""
+class Rerank(StrEnum):
+    """When a recall has a reranker read its best candidates: if the ranking leaves doubt, never, or always."""
 
     AUTO = "auto"
     NEVER = "never"
@@ -378,7 +378,7 @@ class WriteBatch(ShortRepr):
     ``embedder`` names the model that made ``vectors``; ``switch_embedder`` makes it the scope's own, once every episode
     has its vector. ``english_embedder`` names the model of ``english_vectors``, the second vectors of English texts. A
     store leaves them out if the scope has some of another model, or vectors of another model than ``embedder``;
-    ``switch_embedder`` deletes those of another model. ``token_codes`` are what a reader keeps of texts, and
+    ``switch_embedder`` deletes those of another model. ``token_codes`` are what a reranker keeps of texts, and
     ``code_model`` names what made them; no graph has them, so a store does not return them. ``cursors`` say how
     far each incremental process has come, by its name: the highest ``seq`` it has processed. ``undo_batch`` names the
     undo batch that the rows belong to; ``undoes`` is the id of the latest undo batch, whose rows are all deleted and
@@ -645,7 +645,7 @@ class RecallOptions(JsonObject):
     ``media_query`` is the vector of a picture or sound: memories whose media of the same model are near to it come back
     too. The ranks by text and by media are joined; the evidence stays that of the text.
 
-    With ``reading_ms``, a deadline in milliseconds, the reader starts no batch that would probably end later; the cost
+    With ``rerank_ms``, a deadline in milliseconds, the reranker starts no batch that would probably end later; the cost
     of the recall says how many candidates it left unread.
 
     ``explain=False`` leaves out the reasons. ``log_access=False`` leaves no trace in the access log.
@@ -653,7 +653,7 @@ class RecallOptions(JsonObject):
 
     retroactive: bool = False
     media_query: MediaQuery | None = None
-    reading_ms: float | None = None
+    rerank_ms: float | None = None
     explain: bool = True
     log_access: bool = True
 
@@ -760,7 +760,7 @@ class Query(JsonObject):
         return self.named_text or self.text
 
     @property
-    def reading_text(self) -> str:
+    def reranking_text(self) -> str:
         """The text that is read together with a memory, and whose English vector the query has."""
         return self.first_person_text or self.search_text
 
@@ -934,16 +934,16 @@ class ExchangeHit(JsonObject):
 class Cost(JsonObject):
     """What a recall cost: milliseconds in total and by step, and the estimated tokens of the returned texts.
 
-    ``passages_read`` is how many memories the reader has read, ``passages_unread`` how many candidates a deadline or a
-    failure has left unread. ``reader_error`` says why it failed, None if it did not.
+    ``passages_reranked`` is how many memories the reranker has read, ``passages_left`` how many candidates a deadline
+    or a failure has left unread. ``reranker_error`` says why it failed, None if it did not.
     """
 
     milliseconds: float
     step_milliseconds: Mapping[str, float]
     tokens: int
-    passages_read: int = 0
-    passages_unread: int = 0
-    reader_error: str | None = None
+    passages_reranked: int = 0
+    passages_left: int = 0
+    reranker_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -21,7 +21,7 @@ from .ids import NODE_PREFIXES
 from .reprs import show
 from .text_format import strip_invisible
 from .times import in_zone, parse_time
-from .types import Episode, Filter, Include, Media, MediaKind, MediaQuery, Metadata, NodeId, Reading, RecallOptions
+from .types import Episode, Filter, Include, Media, MediaKind, MediaQuery, Metadata, NodeId, RecallOptions, Rerank
 
 RECALL_LIMIT = 10
 """Memories of a recall."""
@@ -306,16 +306,16 @@ def check_recall_options(options: object) -> RecallOptions:
         raise InvalidInput(f"options is {show(options)}; give RecallOptions(explain=False)")
     for field in ("retroactive", "explain", "log_access"):
         check_flag(field, getattr(options, field))
-    limit = options.reading_ms
-    return replace(options, reading_ms=None if limit is None else check_number("reading_ms", limit, above=0))
+    limit = options.rerank_ms
+    return replace(options, rerank_ms=None if limit is None else check_number("rerank_ms", limit, above=0))
 
 
-def check_reading(reading: object) -> Reading:
+def check_rerank(rerank: object) -> Rerank:
     """Check when to read."""
-    known = ", ".join(repr(choice.value) for choice in Reading)
-    if not isinstance(reading, str) or reading not in set(Reading):
-        raise InvalidInput(f"reading is {show(reading)}; give one of {known}")
-    return Reading(reading)
+    known = ", ".join(repr(choice.value) for choice in Rerank)
+    if not isinstance(rerank, str) or rerank not in set(Rerank):
+        raise InvalidInput(f"rerank is {show(rerank)}; give one of {known}")
+    return Rerank(rerank)
 
 
 def check_include(include: object) -> frozenset[Include]:

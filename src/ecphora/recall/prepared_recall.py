@@ -7,14 +7,14 @@ from time import perf_counter
 
 from ..language.scripts import estimate_tokens
 from ..model.graph.graph import Graph
-from ..model.ports import Activation, MediaStrategy, NodeReader, ReadingStrategy, Strategy
+from ..model.ports import Activation, MediaStrategy, NodeReader, RerankStrategy, Strategy
 from ..model.types import Cost, Evidence, Hit, Include, Query
 from ..retrieval import filters
 from ..retrieval.confidence import EvidenceBands
 from ..retrieval.dense import join_media
 from ..retrieval.identifiers import has_unknown_identifiers
 from ..retrieval.temporal import has_unknown_time
-from .candidate_reading import CandidateReading
+from .candidate_reranking import CandidateReranking
 from .inclusions import NO_INCLUSIONS, Inclusions, find_inclusions
 from .recall import RankedHits, group_by_instance, rank
 from .recollection import Recollection
@@ -39,12 +39,12 @@ class StepTimer:
 
 @dataclass(frozen=True, slots=True)
 class PreparedRecall:
-    """What one recall needs. ``reading`` lets a reader read the candidates; with None nothing is read."""
+    """What one recall needs. ``reranking`` lets a reranker read the candidates; with None nothing is read."""
 
     strategy: Strategy
     query: Query
     graph: Graph
-    reading: CandidateReading | None
+    reranking: CandidateReranking | None
     read_nodes: NodeReader
     limit: int
     budget: int | None
@@ -52,10 +52,10 @@ class PreparedRecall:
     include: frozenset[Include] = frozenset()
 
     def activate(self) -> Activation:
-        """Have the strategy score the graph's rows, and the reader read if there is one; call it once."""
+        """Have the strategy score the graph's rows, and the reranker read if there is one; call it once."""
         strategy, query, graph = self.strategy, self.query, self.graph
-        if self.reading is not None and isinstance(strategy, ReadingStrategy):
-            activation = strategy.activate_with_reader(query, graph, self.reading)
+        if self.reranking is not None and isinstance(strategy, RerankStrategy):
+            activation = strategy.activate_with_reranker(query, graph, self.reranking)
         else:
             activation = strategy.activate(query, graph)
         if isinstance(strategy, MediaStrategy) and strategy.joins_media:
@@ -93,17 +93,17 @@ class PreparedRecall:
         )
 
     def _cost(self, hits: Sequence[Hit], seconds: Mapping[str, float]) -> Cost:
-        """The cost of the recall; ``activate`` contains the time in which the reader read, which is taken out of it."""
-        reading = self.reading
-        read_seconds = 0.0 if reading is None else reading.seconds
+        """The cost of the recall. ``activate`` contains the time of the reranker, which is taken out of it."""
+        reranking = self.reranking
+        read_seconds = 0.0 if reranking is None else reranking.seconds
         by_step = {**seconds, "activate": seconds["activate"] - read_seconds, "read": read_seconds}
         return Cost(
             milliseconds=1000 * sum(by_step.values()),
             step_milliseconds={step: 1000 * by_step[step] for step in STEPS},
             tokens=sum(estimate_tokens(hit.text) for hit in hits),
-            passages_read=0 if reading is None else reading.count,
-            passages_unread=0 if reading is None else reading.unread_count,
-            reader_error=None if reading is None else reading.error,
+            passages_reranked=0 if reranking is None else reranking.count,
+            passages_left=0 if reranking is None else reranking.unread_count,
+            reranker_error=None if reranking is None else reranking.error,
         )
 
     def _asks_for_unknown(self) -> bool:

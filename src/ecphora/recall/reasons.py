@@ -49,8 +49,8 @@ MIN_SIMILARITY_Z = 1.5
 """The smallest z-score of the similarity at which a memory is near to a word in meaning."""
 MAX_GOAL_CHARS = 60
 """The most characters of a goal that a clause repeats."""
-READINGS = ("reading", "reading, not English", "second reading")
-"""The contributions of a reader."""
+RERANKINGS = ("reranking", "reranking, not English", "second reranking")
+"""The contributions of a reranker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,9 +442,9 @@ def _strongest_path(comparison: Comparison, build_clause: ClauseBuilder) -> tupl
     return found
 
 
-def reading_clause(comparison: Comparison) -> Clause | None:
-    lead = sum(comparison.contribution_leads.get(name, 0.0) for name in READINGS)
-    return Clause("is likelier to answer, says the reader", is_general=True) if lead > 0 else None
+def rerank_clause(comparison: Comparison) -> Clause | None:
+    lead = sum(comparison.contribution_leads.get(name, 0.0) for name in RERANKINGS)
+    return Clause("is likelier to answer, says the reranker", is_general=True) if lead > 0 else None
 
 
 def role_clause(comparison: Comparison) -> Clause | None:
@@ -568,7 +568,7 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ),
     ((_supersession_clause,), ("current fact", "successor")),
     ((_feedback_clause,), ("similar question feedback",)),
-    ((reading_clause,), READINGS),
+    ((rerank_clause,), RERANKINGS),
     ((role_clause,), ("role agreement",)),
     ((subject_clause,), ("subject agreement",)),
     ((answer_time_clause,), ("newer answer", "older answer")),

@@ -7,13 +7,13 @@ from datetime import datetime
 from functools import partial
 from typing import Self
 
-from ..errors import EmbedderMismatch, ReaderUnavailable, StaleWrite, StoreBusy
+from ..errors import EmbedderMismatch, RerankerUnavailable, StaleWrite, StoreBusy
 from ..model.cancellation import check_cancellation, current_cancellation, run_both
 from ..model.graph import media_spaces
 from ..model.graph.forget import has_content_tombstone, has_memory_tombstone
 from ..model.graph.graph import Graph
 from ..model.ports import (
-    CodeReader,
+    CodeReranker,
     CodeSource,
     Embedder,
     Extractor,
@@ -21,7 +21,7 @@ from ..model.ports import (
     IncrementalStrategy,
     NodeReader,
     NonblockingStore,
-    Reader,
+    Reranker,
     SecondsLeft,
     Store,
     Strategy,
@@ -76,7 +76,7 @@ class VectorSource:
         return {node.id: self._vectors[node.id] for node in nodes}
 
     def complete(self, batch: WriteBatch) -> WriteBatch:
-        """A batch of nodes that were embedded, with their English vectors, and what the reader keeps of memories."""
+        """A batch of nodes that were embedded, with their English vectors, and what the reranker keeps of memories."""
         found = {node.id: self._english_vectors[node.id] for node in batch.nodes if node.id in self._english_vectors}
         return with_english_vectors(self._writer.with_token_codes(batch), found, self._writer.english_embedder)
 
@@ -122,7 +122,7 @@ class ScopeWriter:
     extractor: Extractor
     strategy: Strategy
     cache: GraphCache
-    reader: Reader | None = None
+    reranker: Reranker | None = None
 
     def graph(self) -> Graph:
         """The memory graph as of the last commit of any process; immutable, safe to keep.
@@ -148,21 +148,21 @@ class ScopeWriter:
         return partial(self.store.token_codes, self.scope) if isinstance(self.store, TokenCodeStore) else None
 
     def with_token_codes(self, batch: WriteBatch) -> WriteBatch:
-        """A batch with the token codes of its memories, if the reader makes any and the store keeps them."""
-        reader, nodes = self.reader, [node for node in batch.nodes if node.kind is Kind.EPISODE]
-        if not nodes or not isinstance(reader, CodeReader) or self.code_source is None:
+        """A batch with the token codes of its memories, if the reranker makes any and the store keeps them."""
+        reranker, nodes = self.reranker, [node for node in batch.nodes if node.kind is Kind.EPISODE]
+        if not nodes or not isinstance(reranker, CodeReranker) or self.code_source is None:
             return batch
         try:
-            codes = reader.encode([encode.indexed_text(node) for node in nodes])
-        except ReaderUnavailable:  # they are made when they are read
+            codes = reranker.encode([encode.indexed_text(node) for node in nodes])
+        except RerankerUnavailable:  # they are made when they are read
             return batch
         return self.with_kept_codes(batch, dict(zip((node.id for node in nodes), codes, strict=True)))
 
     def with_kept_codes(self, batch: WriteBatch, codes: Mapping[NodeId, bytes]) -> WriteBatch:
-        """A batch with token codes that the reader has made; those of memories that are forgotten are left out."""
-        if not codes or not isinstance(self.reader, CodeReader):
+        """A batch with token codes that the reranker has made; those of memories that are forgotten are left out."""
+        if not codes or not isinstance(self.reranker, CodeReranker):
             return batch
-        return replace(batch, token_codes=codes, code_model=self.reader.code_model)
+        return replace(batch, token_codes=codes, code_model=self.reranker.code_model)
 
     # ---- committing
 
@@ -335,7 +335,7 @@ class ScopeWriter:
 
 
 def nonblocking_handle(store: Store) -> Store:
-    """A handle of the store that blocks no reader and waits for no lock; the store itself if it has none."""
+    """A handle of the store that blocks no reranker and waits for no lock; the store itself if it has none."""
     return store.nonblocking_handle() if isinstance(store, NonblockingStore) else store
 
 

@@ -53,7 +53,7 @@ def main_speaker(graph: Graph) -> str | None:
 
 def query_role_agreement(query: Query, text: str, speaker: str | None) -> float:
     """Whether the names of a question have the same parts in a text; "I" in the question is who says nearly all."""
-    question = query.reading_text
+    question = query.reranking_text
     is_user = speaker is not None and speaker == query.main_speaker and has_first_person(question)
     return role_agreement(question, text, Role.USER if is_user else speaker)
 

@@ -1,11 +1,11 @@
-"""Baselines on the same nodes and vectors: dense, BM25, their reciprocal rank fusion, dense and reader, recency."""
+"""Baselines on the same nodes and vectors: dense, BM25, their reciprocal rank fusion, dense and reranker, recency."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..model.graph.graph import Graph
-from ..model.ports import Activation, RowReader
+from ..model.ports import Activation, RowReranker
 from ..model.types import PRIOR, Mask, Query, Scores
 from ..retrieval import bm25, dense, filters, fusion
 
@@ -86,27 +86,27 @@ class Rrf:
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """z + ``reading_weight`` r for the best ``max_candidates`` memories by z; the others rank behind them, by z.
+    """z + ``rerank_weight`` r for the best ``max_candidates`` memories by z; the others rank behind them, by z.
 
     z is the cosine of the query with a memory, as a z-score over the scope's episodes. If the query has an English
     vector, memories that have one are compared by it, and z-scores are taken of these and of the others separately. r
-    is the log-odds that the reader's first model gives a memory; it is asked even if there is no doubt. A memory that
+    is the log-odds that the reranker's first model gives a memory; it is asked even if there is no doubt. A memory that
     was not read counts as the worst that was.
     """
 
     max_candidates: int = 24
-    reading_weight: float = 0.25
+    rerank_weight: float = 0.25
     name: str = "simple"
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score every memory that has a vector, by z alone."""
         return self._activate(query, graph, None)
 
-    def activate_with_reader(self, query: Query, graph: Graph, read: RowReader, /) -> Activation:
+    def activate_with_reranker(self, query: Query, graph: Graph, read: RowReranker, /) -> Activation:
         """Have the best by z read, and score every memory that has a vector."""
         return self._activate(query, graph, read)
 
-    def _activate(self, query: Query, graph: Graph, read: RowReader | None) -> Activation:
+    def _activate(self, query: Query, graph: Graph, read: RowReranker | None) -> Activation:
         eligible = filters.eligible(graph, query)
         zscores, has_vector = _cosine_zscores(graph, query)
         active = eligible & has_vector
@@ -119,10 +119,10 @@ class Simple:
             log_odds = read(best, eligible)
             is_read = np.isfinite(log_odds)
             if is_read.any():
-                reading[rows] = self.reading_weight * log_odds[is_read].min()
-                reading[best[is_read]] = self.reading_weight * log_odds[is_read]
+                reading[rows] = self.rerank_weight * log_odds[is_read].min()
+                reading[best[is_read]] = self.rerank_weight * log_odds[is_read]
         prior[rows] = 1 - (similarity + reading)[rows].min(initial=0.0)  # a score must be positive
-        contributions = {PRIOR: prior, "dense similarity z-score": similarity, "reading": reading}
+        contributions = {PRIOR: prior, "dense similarity z-score": similarity, "reranking": reading}
         scores = fusion.sum_contributions(contributions)
         return Activation(scores, contributions, confidence=confidence, eligible=eligible)
 

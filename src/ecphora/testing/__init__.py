@@ -20,8 +20,8 @@ from .extractors import ExtractorContract
 from .golden import Golden
 from .importers import ImporterContract
 from .llms import FakeChatServer, LLMContract, ScriptedLLM
-from .readers import ConstantReader, FakeRerankServer, OverlapReader, ReaderContract
 from .recall_checks import Expected, RecallArguments, must_not_recall, must_recall
+from .rerankers import ConstantReranker, FakeRerankServer, OverlapReranker, RerankerContract
 from .samples import (
     NOON,
     SAMPLE_EMBEDDER,
@@ -49,7 +49,7 @@ __all__ = [
     "SAMPLE_EMBEDDER",
     "SCOPE",
     "TURNS",
-    "ConstantReader",
+    "ConstantReranker",
     "ConstantScorer",
     "EmbedderContract",
     "Expected",
@@ -62,10 +62,10 @@ __all__ = [
     "ImporterContract",
     "LLMContract",
     "Locations",
-    "OverlapReader",
+    "OverlapReranker",
     "OverlapScorer",
-    "ReaderContract",
     "RecallArguments",
+    "RerankerContract",
     "ScriptedLLM",
     "StoreContract",
     "StoreOpener",

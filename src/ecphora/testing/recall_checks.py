@@ -9,7 +9,7 @@ from ..memory import Memory
 from ..model.ports import Strategy
 from ..model.reprs import show
 from ..model.text_format import collapse_whitespace, iso_minute, single_line, truncate
-from ..model.types import DEFAULT_RECALL_OPTIONS, Evidence, Filter, Hit, NodeId, Reading, RecallOptions, When
+from ..model.types import DEFAULT_RECALL_OPTIONS, Evidence, Filter, Hit, NodeId, RecallOptions, Rerank, When
 from ..model.validation import check_count
 from ..recall.recollection import Recollection
 
@@ -34,7 +34,7 @@ class RecallArguments(TypedDict, total=False):
     as_of: When | None
     known_at: When | None
     strategy: str | Strategy | None
-    reading: str | Reading
+    rerank: str | Rerank
     goal: str | None
     options: RecallOptions
 

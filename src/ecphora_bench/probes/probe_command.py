@@ -10,15 +10,15 @@ from rich.console import Console
 from ecphora import strategies
 from ecphora.cli.learn import embedder_option, progress_bar
 from ecphora.model.text_format import count_noun
-from ecphora.model.types import Reading
+from ecphora.model.types import Rerank
 
 from ..command_options import (
     NEW_FOLDER,
     BenchOptions,
     json_option,
     limit_option,
-    reading_options,
-    reading_words,
+    rerank_options,
+    rerank_words,
     strategy_option,
     worlds_option,
 )
@@ -65,7 +65,7 @@ LEGEND = (
 @worlds_option
 @strategy_option("Strategy to ask; may be repeated.  [default: fused and the baselines]")
 @click.option("--by", type=click.Choice([one.value for one in Grouping]), help="Divide each kind.")
-@reading_options
+@rerank_options
 @click.option(
     "--host", "use_host", is_flag=True, help="Ask the probes of form mcp through `ecphora mcp`, a process a world."
 )
@@ -128,8 +128,8 @@ def _ask(
     use_host: bool,
     strategy_names: Sequence[str],
     by: str | None,
-    reading: str,
-    reading_ms: float | None,
+    rerank: str,
+    rerank_ms: float | None,
     show_misses: bool,
     json_target: str | None,
     embedder: str | None,
@@ -140,15 +140,15 @@ def _ask(
     some = parse_strategies(names)
     bench = BenchOptions(None, None, json_target, limit, embedder)
     words |= {"--strategy": strategy_names, "--by": [by] if by else []}
-    words |= reading_words(reading, reading_ms)
+    words |= rerank_words(rerank, rerank_ms)
     command = bench.command_line("probes", words) + (" --host" if use_host else "")
     with bench.open_run(command) as (caching_embedder, out, write):
         with progress_bar("probes", count_steps(probes, some)) as tick:
             if use_host:
                 names, results = [STRATEGY], list(run_hosted(probes, embedder, tick))
             else:
-                when = Reading(reading)
-                results = list(run(probes, some, caching_embedder, tick, reading=when, reading_ms=reading_ms))
+                when = Rerank(rerank)
+                results = list(run(probes, some, caching_embedder, tick, rerank=when, rerank_ms=rerank_ms))
         figures = measure(results, Grouping(by) if by else None)
         for figure in figures:
             write(figure.to_json_line())

@@ -12,7 +12,7 @@ from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.temporary_memory import Tick
 from ecphora.memory import Memory
 from ecphora.model.ports import Strategy
-from ecphora.model.types import Episode, Evidence, Reading
+from ecphora.model.types import Episode, Evidence, Rerank
 
 from ..recall.recall_run import group_by_memory
 from .probe import Form, Probe, ProbeMemory, worlds
@@ -56,10 +56,10 @@ def run(
     embedder: CachingEmbedder,
     tick: Tick = lambda _steps: None,
     *,
-    reading: Reading = Reading.AUTO,
-    reading_ms: float | None = None,
+    rerank: Rerank = Rerank.AUTO,
+    rerank_ms: float | None = None,
 ) -> Iterator[ProbeResult]:
-    """Ask every probe by every strategy; ``reading`` and ``reading_ms`` are those of ``Memory.recall``."""
+    """Ask every probe by every strategy; ``rerank`` and ``rerank_ms`` are those of ``Memory.recall``."""
     for some in worlds(probes).values():
         embedder.embed([memory.text for memory in some[0].memories])  # one call fills the cache
         embedder.embed([probe.question for probe in some], is_query=True)
@@ -74,8 +74,8 @@ def run(
                             probe.question,
                             limit=HITS,
                             strategy=strategy,
-                            options=RecallOptions(log_access=False, explain=False, reading_ms=reading_ms),
-                            reading=reading,
+                            options=RecallOptions(log_access=False, explain=False, rerank_ms=rerank_ms),
+                            rerank=rerank,
                         )
                         ranked = tuple(dict.fromkeys(ids.get(hit.text, hit.id) for hit in found))
                         yield ProbeResult(probe, strategy.name, ranked, found.evidence)

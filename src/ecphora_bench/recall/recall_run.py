@@ -7,7 +7,7 @@ best chunk. The clock stands at the time a question was asked if the set gives i
 space, so a run does not depend on its day. Nothing is hidden by time: all of a space may be evidence.
 
 Embeddings come from a cache, so a recall's time is put together: what it takes without embedding, after one recall to
-warm up, plus what embedding a question takes, measured live on up to 100 questions of the set spread evenly. A reader
+warm up, plus what embedding a question takes, measured live on up to 100 questions of the set spread evenly. A reranker
 has all the time it needs, so that the figures do not depend on the machine.
 """
 
@@ -32,7 +32,7 @@ from ecphora.maintenance.learn.regression import Numbers
 from ecphora.maintenance.learn.temporary_memory import SpaceClock, Tick
 from ecphora.memory import Memory
 from ecphora.model.ports import Embedder, IncrementalStrategy, Strategy, WritesOnStore
-from ecphora.model.types import Evidence, Reading
+from ecphora.model.types import Evidence, Rerank
 from ecphora.recall.recollection import Recollection
 from ecphora.retrieval.confidence import DEFAULT_BANDS
 
@@ -136,15 +136,15 @@ def run(
     embedder: CachingEmbedder,
     tick: Tick = lambda _steps: None,
     *,
-    reading: Reading = Reading.NEVER,
-    reading_ms: float | None = None,
+    rerank: Rerank = Rerank.NEVER,
+    rerank_ms: float | None = None,
 ) -> RunOutcome:
     """Run a set: index every space, ask every question by every strategy, and measure.
 
-    ``reading`` says when the built-in reader reads the best candidates of a strategy that lets it, and ``reading_ms``
+    ``rerank`` says when the built-in reranker reads the best candidates of a strategy that lets it, and ``rerank_ms``
     for how many milliseconds at most, None for as many as it needs.
     """
-    ask = partial(_recall, reading=reading, reading_ms=reading_ms)
+    ask = partial(_recall, rerank=rerank, rerank_ms=rerank_ms)
     questions = [question for case in cases for question in case.questions]
     live = embedding_times(embedder.embedder, [question.text for question in questions])
     answers: list[RecallResult] = []
@@ -199,14 +199,14 @@ def _recall_all(
 
 
 def _recall(
-    memory: Memory, question: Question, strategy: Strategy, *, reading: Reading, reading_ms: float | None
+    memory: Memory, question: Question, strategy: Strategy, *, rerank: Rerank, rerank_ms: float | None
 ) -> Recollection:
     return memory.recall(
         question.text,
         limit=RECALL_LIMIT,
         strategy=strategy,
-        options=RecallOptions(log_access=False, explain=False, reading_ms=reading_ms),
-        reading=reading,
+        options=RecallOptions(log_access=False, explain=False, rerank_ms=rerank_ms),
+        rerank=rerank,
     )
 
 

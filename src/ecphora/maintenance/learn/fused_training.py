@@ -20,7 +20,7 @@ from ...strategies.fused.feature_matrix import FeatureMatrix, Genre, build_featu
 from ...strategies.fused.features import STATEMENT_GROUPS, feature_names_by_group
 from ...strategies.fused.newer_answers import OLDER_ANSWER, SERIES_END
 from ...strategies.fused.ranker import Ranker
-from ...strategies.fused.reading import READING_FEATURES
+from ...strategies.fused.reranking import RERANKING_FEATURES
 from ...strategies.fused.statement_features import FORMER_STATE, MISSING_NAMES, NOT_A_FACT
 from .regression import ChoiceSet, Numbers, fit_signed_choice, fit_signed_logistic
 
@@ -182,7 +182,7 @@ def _ranks(feature: str, genre: int) -> bool:
 @cache
 def _statement_features() -> frozenset[str]:
     groups = feature_names_by_group()
-    return frozenset(READING_FEATURES).union(*(groups[name] for name in STATEMENT_GROUPS))
+    return frozenset(RERANKING_FEATURES).union(*(groups[name] for name in STATEMENT_GROUPS))
 
 
 def _fit_bias(choice_sets: Sequence[ChoiceSet], weights: Numbers) -> float:

@@ -68,7 +68,7 @@ def temporary_memory(
 ) -> Iterator[tuple[M, SpaceClock]]:
     """A temporary memory that holds a space, opened with a strategy, and its clock, set to the space's last time.
 
-    It is stored without a reader, so that token codes are made only of what is read: vectors come from a cache.
+    It is stored without a reranker, so that token codes are made only of what is read: vectors come from a cache.
     """
     clock = SpaceClock(_last_time(case))
     with TemporaryDirectory(prefix="ecphora-space-") as folder:
@@ -88,7 +88,7 @@ def temporary_memory(
             tick(done - reported)
             reported = done
 
-        with open_space(reader=None) as memory:
+        with open_space(reranker=None) as memory:
             memory.remember(case.episodes, progress=progress)
         with open_space() as memory:
             yield memory, clock

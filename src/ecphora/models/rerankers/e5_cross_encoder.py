@@ -29,7 +29,7 @@ from ..embedders.shared_model import SharedModel
 MAX_QUESTION_TOKENS, MAX_TEXT_TOKENS, MAX_CONTEXT_TOKENS = 44, 112, 32
 """How many tokens of the question and of the turn before are read, and the most that a memory may have."""
 
-ADAPTERS_FILE = "reader_adapters.npz"
+ADAPTERS_FILE = "reranker_adapters.npz"
 ADAPTERS_DIGEST = "8be6e484687de1033a36d5690f78ff6636f3f4c02917d9c875d05d3b71774169"
 """SHA-256 of the adapters' file; ``training/train_cross_encoder.py`` prints that of a new one."""
 

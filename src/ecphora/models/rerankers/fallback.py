@@ -1,4 +1,4 @@
-"""A reader that another one stands in for while it does not answer."""
+"""A reranker that another one stands in for while it does not answer."""
 
 import threading
 import time
@@ -8,8 +8,8 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import LLMError, ReaderUnavailable
-from ...model.ports import Passage, Reader
+from ...errors import LLMError, RerankerUnavailable
+from ...model.ports import Passage, Reranker
 from ...model.reprs import call_repr
 from ...model.validation import check_component, check_count, check_number
 
@@ -17,28 +17,30 @@ FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
 """Seconds of the first pause after failures in a row, which each further failure doubles, and of the longest."""
 
 
-class FallbackReader:
-    """Reads with ``reader``, and with ``fallback`` whatever the reader is not available for.
+class FallbackReranker:
+    """Reads with ``reranker``, and with ``fallback`` whatever the reranker is not available for.
 
-    Without a fallback it raises ``ReaderUnavailable`` instead, and a recall goes on without reading.
+    Without a fallback it raises ``RerankerUnavailable`` instead, and a recall goes on without reading.
 
-    Failures are counted. After ``max_failures`` in a row the reader gets a pause: until it is over, ``fallback`` reads
-    alone, or nothing. Then one call tries the reader again; if it fails, the next pause is twice as long. ``clock``
-    returns seconds from any start. Safe to share between threads if both readers are.
+    Failures are counted. After ``max_failures`` in a row the reranker gets a pause: until it is over, ``fallback``
+    reads alone, or nothing. Then one call tries the reranker again; if it fails, the next pause is twice as long.
+    ``clock`` returns seconds from any start. Safe to share between threads if both rerankers are.
     """
 
     def __init__(
         self,
-        reader: Reader,
-        fallback: Reader | None = None,
+        reranker: Reranker,
+        fallback: Reranker | None = None,
         *,
         max_failures: int = 3,
         first_pause: float = FIRST_PAUSE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._reader = check_component("reader", reader, "a reader", "read")
-        self._fallback = None if fallback is None else check_component("fallback", fallback, "a reader or None", "read")
-        self.name = reader.name if fallback is None else f"{reader.name}, else {fallback.name}"
+        self._reranker = check_component("reranker", reranker, "a reranker", "read")
+        self._fallback = (
+            None if fallback is None else check_component("fallback", fallback, "a reranker or None", "read")
+        )
+        self.name = reranker.name if fallback is None else f"{reranker.name}, else {fallback.name}"
         self._max_failures = check_count("max_failures", max_failures)
         self._first_pause = check_number("first_pause", first_pause, minimum=0)
         self._clock = clock
@@ -49,18 +51,18 @@ class FallbackReader:
         self._last_error: str | None = None
 
     def __repr__(self) -> str:
-        return call_repr("FallbackReader", self._reader, self._fallback)
+        return call_repr("FallbackReranker", self._reranker, self._fallback)
 
     @property
     def batch_size(self) -> int:
-        """That of the reader, or that of the fallback during a pause."""
+        """That of the reranker, or that of the fallback during a pause."""
         with self._lock:
             stand_in = self._fallback if self._is_paused() else None
-            return (stand_in or self._reader).batch_size
+            return (stand_in or self._reranker).batch_size
 
     @property
     def failure_count(self) -> int:
-        """How many calls the reader has failed."""
+        """How many calls the reranker has failed."""
         with self._lock:
             return self._failure_count
 
@@ -71,27 +73,27 @@ class FallbackReader:
             return self._last_error
 
     def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
-        """Log-odds of the reader, or of the fallback; raises what the fallback raises.
+        """Log-odds of the reranker, or of the fallback; raises what the fallback raises.
 
-        Without a fallback it raises ``ReaderUnavailable``, also during a pause.
+        Without a fallback it raises ``RerankerUnavailable``, also during a pause.
         """
         if self._may_try():
             try:
-                scores = self._reader.read(question, passages, asked_on=asked_on)
-            except (ReaderUnavailable, LLMError) as error:
+                scores = self._reranker.read(question, passages, asked_on=asked_on)
+            except (RerankerUnavailable, LLMError) as error:
                 self._add_failure(str(error))
             else:
                 self._end_failures()
                 return scores
         if self._fallback is None:
-            raise ReaderUnavailable(f"{self._reader.name} did not answer: {self.last_error}")
+            raise RerankerUnavailable(f"{self._reranker.name} did not answer: {self.last_error}")
         return self._fallback.read(question, passages, asked_on=asked_on)
 
     def _is_paused(self) -> bool:
         return self._failures_in_row >= self._max_failures and self._clock() < self._paused_until
 
     def _may_try(self) -> bool:
-        """Whether this call tries the reader; the call that ends a pause begins another, so that it tries alone."""
+        """Whether this call tries the reranker; the call that ends a pause begins another, so that it tries alone."""
         with self._lock:
             if self._is_paused():
                 return False

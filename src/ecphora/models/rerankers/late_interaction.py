@@ -1,4 +1,4 @@
-"""The built-in reader: a small transformer over the token codes of a question and of a memory.
+"""The built-in reranker: a small transformer over the token codes of a question and of a memory.
 
 multilingual-e5-small encodes the question and the memory apart, as for embedding them; a head of two layers then lets
 their tokens attend to each other and scores whether the memory answers the question
@@ -15,7 +15,7 @@ from importlib.resources.abc import Traversable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import EmbedderUnavailable, InvalidInput, ModelDamaged, ReaderUnavailable
+from ...errors import EmbedderUnavailable, InvalidInput, ModelDamaged, RerankerUnavailable
 from ...model.ports import Passage, PassageCodes
 from ...model.reprs import call_repr
 from ..embedders.e5.e5_network import PASSAGE_PREFIX, QUERY_PREFIX, E5Network, share_network
@@ -31,13 +31,13 @@ SUM_SHARE = 0.65
 """The share of the sum of two log-odds that is taken: more than their mean, as what one errs in the other may know;
 with it the log-odds of memories read by one model and by several have the same scale."""
 
-HEAD_FILE = "reader.onnx"
+HEAD_FILE = "reranker.onnx"
 HEAD_DIGEST = "494654cbf4cf60740d7b0a3bad192aa7614c54774e0fdce949772186177e4d46"
 """SHA-256 of the head's file; ``training/train_reader.py`` prints that of a new one."""
 
 
-class LateInteractionReader:
-    """The built-in reader, for about 100 languages; less than a millisecond for a short memory that is encoded.
+class LateInteractionReranker:
+    """The built-in reranker, for about 100 languages; less than a millisecond for a short memory that is encoded.
 
     The constructor is cheap; the first ``read`` loads the model, once per process and shared with
     :class:`~ecphora.models.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of that
@@ -55,24 +55,24 @@ class LateInteractionReader:
         self._head = SharedModel((HEAD_FILE, HEAD_DIGEST), lambda: InteractionHead.load(HEAD_FILE, HEAD_DIGEST))
 
     def __repr__(self) -> str:
-        return call_repr("LateInteractionReader")
+        return call_repr("LateInteractionReranker")
 
     def encode(self, texts: Sequence[str], /) -> list[bytes]:
         """The token codes of texts, made of each alone.
 
-        Those of a text that was just embedded take no time. Raises ``ReaderUnavailable`` if a file of the model is
+        Those of a text that was just embedded take no time. Raises ``RerankerUnavailable`` if a file of the model is
         missing or damaged.
         """
         try:
             network = self._network()
             return [network.token_codes(PASSAGE_PREFIX + text) for text in texts]
         except (ModelDamaged, EmbedderUnavailable) as error:
-            raise ReaderUnavailable(str(error)) from error
+            raise RerankerUnavailable(str(error)) from error
 
     def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Log-odds that each passage answers the question.
 
-        Raises ``ReaderUnavailable`` if a file of a model is missing or damaged.
+        Raises ``RerankerUnavailable`` if a file of a model is missing or damaged.
         """
         del asked_on
         texts = list(dict.fromkeys(text for one in passages for text in (one.own_text, one.previous_turn)))
@@ -97,13 +97,13 @@ class LateInteractionReader:
         try:
             head, asked = self._head(), encode_question(self._network(), question)
         except (ModelDamaged, EmbedderUnavailable) as error:
-            raise ReaderUnavailable(str(error)) from error
+            raise RerankerUnavailable(str(error)) from error
         token_count = 0
         for place, codes in enumerate(passages):
             try:
                 states = TokenStates.from_codes(asked, codes.own, codes.previous_turn)
             except InvalidInput as error:  # the file is damaged
-                raise ReaderUnavailable(str(error)) from error
+                raise RerankerUnavailable(str(error)) from error
             token_count += len(states.rows)
             if place and token_count > max_tokens:
                 break
@@ -115,13 +115,13 @@ class LateInteractionReader:
     ) -> NDArray[np.float64]:
         """Log-odds from those of ``read``, which are ``log_odds``, and of a cross-encoder.
 
-        Those of a passage that is too long for the cross-encoder stay. Raises ``ReaderUnavailable`` if a file of the
+        Those of a passage that is too long for the cross-encoder stay. Raises ``RerankerUnavailable`` if a file of the
         model is missing or damaged.
         """
         try:
             found = self._cross_encoder.score(question, passages, asked_on=asked_on)
         except (ModelDamaged, EmbedderUnavailable) as error:
-            raise ReaderUnavailable(str(error)) from error
+            raise RerankerUnavailable(str(error)) from error
         return combine_log_odds(log_odds, found)
 
 
@@ -137,5 +137,5 @@ def encode_question(network: E5Network, question: str) -> TokenStates:
     return TokenStates(rows, np.zeros(len(rows), np.bool_))
 
 
-DEFAULT_READER = LateInteractionReader()
-"""A placeholder for the reader that each memory makes for itself; never called, so it never loads the model."""
+DEFAULT_RERANKER = LateInteractionReranker()
+"""A placeholder for the reranker that each memory makes for itself; never called, so it never loads the model."""

@@ -5,17 +5,17 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ...errors import ReaderUnavailable
+from ...errors import RerankerUnavailable
 from ...model.validation import check_count, check_path
 from ..llamacpp_engine import check_threads, load_engine
-from .pair_reader import PairReader, Scale
+from .pair_reranker import PairReranker, Scale
 from .rerank_endpoint import SHAPES
 
 SHORTEST_CUT = 64
 """A text that is too long for the model is halved until it fits, or is no longer than this many characters."""
 
 
-class LlamaCppReader(PairReader):
+class LlamaCppReranker(PairReranker):
     """A reranker from a GGUF file; the first ``read`` loads it.
 
     ``scale`` is "log_odds" for models with one output, such as bge-reranker, and "probability" for models with two,
@@ -55,7 +55,7 @@ class LlamaCppReader(PairReader):
                     context_tokens=self._context_tokens,
                     threads=self._threads,
                     gpu_layers=self._gpu_layers,
-                    error_type=ReaderUnavailable,
+                    error_type=RerankerUnavailable,
                     is_reranker=True,
                 )
             answer = self._ask(question, texts)
@@ -67,7 +67,7 @@ class LlamaCppReader(PairReader):
         """The score of a text, halved until the engine accepts it."""
         while "error" in (answer := self._ask(question, [text])):
             if len(text) <= SHORTEST_CUT:
-                raise ReaderUnavailable(f"{self.name} gives no score: {answer['error'].get('message')}")
+                raise RerankerUnavailable(f"{self.name} gives no score: {answer['error'].get('message')}")
             text = text[: len(text) // 2]
         return self._parse(answer, 1)[0]
 
@@ -75,10 +75,10 @@ class LlamaCppReader(PairReader):
         try:
             return self._engine.handle_rerank({"query": question, "documents": list(texts), "top_n": len(texts)})
         except (ValueError, RuntimeError) as error:
-            raise ReaderUnavailable(f"{self.name} does not accept the texts: {error}") from error
+            raise RerankerUnavailable(f"{self.name} does not accept the texts: {error}") from error
 
     def _parse(self, answer: Any, count: int) -> list[float]:
         try:
             return SHAPES["llama-server"].scores(answer, count)
         except (KeyError, TypeError, ValueError) as error:
-            raise ReaderUnavailable(f"{self.name} gave other scores than were asked for: {error!r}") from error
+            raise RerankerUnavailable(f"{self.name} gave other scores than were asked for: {error!r}") from error

@@ -1,4 +1,4 @@
-"""A language model as a reader: it grades whether passages answer a question.
+"""A language model as a reranker: it grades whether passages answer a question.
 
 Weiwei Sun et al., "Is ChatGPT Good at Search? Investigating Large Language Models as Re-Ranking Agents", 2023,
 arXiv:2304.09542, and Shengyao Zhuang et al., "Beyond Yes and No: Improving Zero-Shot LLM Rankers via Scoring
@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ReaderUnavailable
+from ...errors import RerankerUnavailable
 from ...model.ports import LLM, Passage
 from ...model.reprs import call_repr
 from ...model.types import LLMUsage
@@ -24,7 +24,7 @@ GRADE_LOG_ODDS = (-4.0, -2.0, 1.0, 4.0)
 """The log-odds of the grades 0 to 3: probabilities of .02, .12, .73 and .98. They are set by hand."""
 
 
-class LLMReader:
+class LLMReranker:
     """Asks a language model for a grade of each passage, in one prompt for up to ``batch_size`` passages.
 
     The model is told to grade each passage by itself, but it sees the others; a ``batch_size`` of 1 rules out that they
@@ -48,7 +48,7 @@ class LLMReader:
     def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Log-odds that each passage answers the question, by its grade.
 
-        Raises ``ReaderUnavailable`` if the model does not answer, or does not grade every passage.
+        Raises ``RerankerUnavailable`` if the model does not answer, or does not grade every passage.
         """
         grades: list[int] = []
         for start in range(0, len(passages), self.batch_size):
@@ -56,6 +56,6 @@ class LLMReader:
             prompt = grades_prompt(question, batch, today=asked_on)
             attempt = self._client.attempt(prompt, partial(replies.parse_grades, passage_count=len(batch)))
             if attempt.value is None:
-                raise ReaderUnavailable(f"{self._client.name} gives no grades: {attempt.error}")
+                raise RerankerUnavailable(f"{self._client.name} gives no grades: {attempt.error}")
             grades += attempt.value
         return np.array([GRADE_LOG_ODDS[grade] for grade in grades], np.float64)

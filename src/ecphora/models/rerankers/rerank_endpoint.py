@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from ...errors import InvalidInput, ReaderUnavailable
+from ...errors import InvalidInput, RerankerUnavailable
 from ...model.reprs import call_repr, show
 from ...model.validation import check_name
 from ..http_client import HTTPModelClient
-from .pair_reader import PairReader, Scale
+from .pair_reranker import PairReranker, Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ SHAPES: Mapping[str, RerankShape] = MappingProxyType(
 """The endpoints by name. ``-1`` means that vLLM cuts a text to what its model reads, as the others do."""
 
 
-class RerankReader(PairReader):
+class EndpointReranker(PairReranker):
     """A reranker behind an endpoint of one of ``SHAPES``; nothing is sent before the first ``read``.
 
     ``base_url`` ends before ``/rerank``; by default it is the shape's own. ``api_key``, if given, is sent as a bearer
@@ -115,7 +115,7 @@ class RerankReader(PairReader):
             api_key=api_key,
             timeout=timeout,
             retries=retries,
-            error_type=ReaderUnavailable,
+            error_type=RerankerUnavailable,
             failure_text="gives no scores",
             sleep=sleep,
         )
@@ -123,7 +123,7 @@ class RerankReader(PairReader):
         self._shape_name = shape
 
     def __repr__(self) -> str:
-        return call_repr("RerankReader", self._model, shape=self._shape_name)
+        return call_repr("EndpointReranker", self._model, shape=self._shape_name)
 
     def close(self) -> None:
         """Close the connections; a later ``read`` opens new ones."""
@@ -134,6 +134,6 @@ class RerankReader(PairReader):
         try:
             return self._shape.scores(answer, len(texts))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ReaderUnavailable(
+            raise RerankerUnavailable(
                 f"{self._client.endpoint} does not answer as {self._shape_name} does: {error!r}"
             ) from error

@@ -71,7 +71,7 @@ def memory_opener(settings: Settings) -> Any:
                 embedder=settings.make_embedder(stored),
                 extractor=shared_extractor or settings.make_extractor(),
                 strategy=settings.make_strategy(),
-                reader=settings.make_reader(),
+                reranker=settings.make_reranker(),
                 evidence_bands=settings.make_evidence_bands(),
                 zone=settings.zone,
             )

@@ -53,7 +53,7 @@ CONSTRAINTS: Mapping[str, Mapping[str, Any]] = {
     "budget": {**_COUNT, "description": "The most tokens of the memories' texts, estimated."},
     "tokens": {**_COUNT, "description": "The most tokens of the language model."},
     "seconds": {"gt": 0, "description": "The most seconds that it may take."},
-    "reading_ms": {
+    "rerank_ms": {
         "gt": 0,
         "description": "A deadline for the reader in milliseconds; without it, it reads all that it is to read.",
     },

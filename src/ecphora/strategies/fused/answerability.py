@@ -57,8 +57,8 @@ ANSWERABILITY_FEATURES = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AnswerabilityModel(ShortRepr):
-    """Logistic regressions over :data:`ANSWERABILITY_FEATURES`: one for pools of which a reader has read the best, one
-    for others.
+    """Logistic regressions over :data:`ANSWERABILITY_FEATURES`: one for pools of which a reranker has read the best,
+    one for others.
 
     The prior is even: each bias is set so that 0.5 means that the answer is as likely there as not.
     """
@@ -86,7 +86,7 @@ def answerability_features(matrix: FeatureMatrix, ranked_pool: RankedPool) -> Sc
     order = np.argsort(-odds, kind="stable")
     best, top = order[:TOP_HITS], order[:1]
     tenth = odds[order[min(MARGIN_RANK, len(order)) - 1]]
-    readings, passages = _reading_values(matrix, int(top[0])), passage_share(matrix.genres[best])
+    readings, passages = _rerank_values(matrix, int(top[0])), passage_share(matrix.genres[best])
     idf_sum = max(float(coverage.idf.sum()), 1e-6)
     return np.array(
         [
@@ -131,7 +131,7 @@ def _speaker_margin(matrix: FeatureMatrix, ranked_pool: RankedPool) -> tuple[flo
     return 1.0, float(log_odds[is_theirs].max(initial=lowest) - log_odds[is_other].max(initial=lowest))
 
 
-def _reading_values(matrix: FeatureMatrix, top: int) -> tuple[float, float, float, float]:
+def _rerank_values(matrix: FeatureMatrix, top: int) -> tuple[float, float, float, float]:
     """The best reading, that of the first hit, the log of the sum of probabilities, and the second best reading."""
     found = np.sort(matrix.readings[np.isfinite(matrix.readings)])[::-1].astype(np.float64)
     if not len(found):

@@ -47,10 +47,10 @@ class FeatureMatrix:
     """The rows of a pool, their features by name, and the genre of each as a :class:`Genre`.
 
     ``cosine``, ``english_cosine`` (of the English vectors, 0 without) and ``bm25`` are not normalized;
-    ``term_coverage`` says which query terms each row contains. ``readings`` are the log-odds of a reader, NaN for a row
-    that was not read. They are the lowest there are for a row that states nothing that could answer, whatever the
-    reader says: it is about others, no fact, or over (``statement_features.may_answer``). ``has_query_date`` is True if
-    the query names a time, ``has_unknown_entity`` if it names an entity that no memory mentions.
+    ``term_coverage`` says which query terms each row contains. ``readings`` are the log-odds of a reranker, NaN for a
+    row that was not read. They are the lowest there are for a row that states nothing that could answer, whatever the
+    reranker says: it is about others, no fact, or over (``statement_features.may_answer``). ``has_query_date`` is True
+    if the query names a time, ``has_unknown_entity`` if it names an entity that no memory mentions.
     """
 
     rows: Rows
@@ -69,7 +69,7 @@ class FeatureMatrix:
 
     @property
     def is_read(self) -> bool:
-        """Whether a reader has read any row."""
+        """Whether a reranker has read any row."""
         return bool(np.isfinite(self.readings).any())
 
 

@@ -26,8 +26,8 @@ CLOSEST = 3.0
 PAIR_CLOSENESS = 0.5
 """How close two candidates are if there are no others: that both answer the question decides."""
 RELATIVE_SCALE = 0.7
-"""By how much a reader's log-odds are scaled when the best candidate has probability 1: a series may answer badly, and
-each of its entries as badly as the next."""
+"""By how much a reranker's log-odds are scaled when the best candidate has probability 1: a series may answer badly,
+and each of its entries as badly as the next."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -41,7 +41,7 @@ class AnswerPairs(ShortRepr):
 def newer_answer_features(pairs: AnswerPairs, log_odds: Scores, preference: float, series: int) -> dict[str, Scores]:
     """The features of ``n`` candidates that were read, each of shape ``(n,)``.
 
-    ``log_odds`` are the reader's. ``preference`` is 1 if the newest of several answers is meant, -1 if an older one,
+    ``log_odds`` are the reranker's. ``preference`` is 1 if the newest of several answers is meant, -1 if an older one,
     between them in doubt. ``series`` is 1 if the latest of a series is asked for, -1 if its first, else 0.
 
     With the closeness c and the probabilities p, ``older answer`` of i is preference · p_i · max c_ij · p_j over the

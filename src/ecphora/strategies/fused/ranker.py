@@ -61,7 +61,7 @@ class Ranker(ShortRepr):
         values = np.zeros((1 + len(names), len(matrix)), np.float32)
         values[0] = 1
         for place, name in enumerate(names, 1):
-            if name in matrix.features:  # those of a reader are there once it has read
+            if name in matrix.features:  # those of a reranker are there once it has read
                 values[place] = matrix.features[name]
         contributions: NDArray[np.float32] = (self._weights[:, matrix.genres] * values).astype(np.float32)
         scores: Scores = contributions.sum(axis=0)

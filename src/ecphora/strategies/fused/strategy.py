@@ -12,7 +12,7 @@ import numpy as np
 
 from ...model.graph.access_columns import archived_mask, pinned_mask
 from ...model.graph.graph import Graph, epoch_seconds
-from ...model.ports import Activation, ActivationPath, RowReader
+from ...model.ports import Activation, ActivationPath, RowReranker
 from ...model.reprs import ShortRepr
 from ...model.types import Mask, Query, Scores
 from ...retrieval import fusion, temporal
@@ -26,7 +26,7 @@ from .candidate_pool import CandidatePool, build_pool
 from .feature_matrix import FeatureMatrix, build_feature_matrix
 from .promotion import raise_tiers
 from .ranker import RankedPool, Ranker
-from .reading import ReadingPolicy
+from .reranking import RerankPolicy
 
 SIMILAR_QUESTION = "similar question feedback"
 """The contribution of feedback on similar questions."""
@@ -48,7 +48,7 @@ ARCHIVED_FACTOR = 0.999
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Fused(ShortRepr):
-    """``ranker`` scores features, ``answerability`` gives the confidence, ``reading`` says how a reader changes both.
+    """``ranker`` scores features, ``answerability`` gives the confidence, ``reranking`` has a reranker change both.
 
     None stands for the packaged model; of the first two, for the one trained with the vectors of the query's embedder.
 
@@ -62,7 +62,7 @@ class Fused(ShortRepr):
 
     ranker: Ranker | None = None
     answerability: AnswerabilityModel | None = None
-    reading: ReadingPolicy | None = None
+    reranking: RerankPolicy | None = None
     feedback_weight: float = 3.0
     expired_penalty: float = 0.5
     co_use_weight: float = 0.3
@@ -84,11 +84,11 @@ class Fused(ShortRepr):
         """Score the memories of the pool, and their successors."""
         return self._activate(query, graph, None)
 
-    def activate_with_reader(self, query: Query, graph: Graph, read: RowReader, /) -> Activation:
+    def activate_with_reranker(self, query: Query, graph: Graph, read: RowReranker, /) -> Activation:
         """Score the memories of the pool, and their successors; the best are read if they are in doubt."""
         return self._activate(query, graph, read)
 
-    def _activate(self, query: Query, graph: Graph, read: RowReader | None) -> Activation:
+    def _activate(self, query: Query, graph: Graph, read: RowReranker | None) -> Activation:
         if not graph.episodes.any() or not len((pool := build_pool(graph, query)).rows):
             return join_media(graph, query, Activation(graph.zeros()))
         ranked_pool, confidence = self._rank(pool, build_feature_matrix(pool), read)
@@ -146,15 +146,15 @@ class Fused(ShortRepr):
             eligible=pool.eligible,
         )
 
-    def _rank(self, pool: CandidatePool, matrix: FeatureMatrix, read: RowReader | None) -> tuple[RankedPool, float]:
-        """The ranked pool and the confidence; with a reader, after it has read the best candidates."""
+    def _rank(self, pool: CandidatePool, matrix: FeatureMatrix, read: RowReranker | None) -> tuple[RankedPool, float]:
+        """The ranked pool and the confidence; with a reranker, after it has read the best candidates."""
         packaged_ranker, packaged_answerability = weights.load_fused_model(pool.query.embedder)
         ranker, answerability = self.ranker or packaged_ranker, self.answerability or packaged_answerability
         ranked_pool = ranker.score(matrix)
         confidence = answerability.probability(matrix, ranked_pool)
         if read is None:
             return ranked_pool, confidence
-        policy = self.reading or ReadingPolicy(weights.load_recency_preferences())
+        policy = self.reranking or RerankPolicy(weights.load_recency_preferences())
         after = policy.read(pool, matrix, ranked_pool, ranker, answerability, confidence, read)
         if after is matrix:
             return ranked_pool, confidence

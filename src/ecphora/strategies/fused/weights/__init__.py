@@ -16,7 +16,7 @@ from ....retrieval.fusion import LinearModel, parse_linear_model
 from ..answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ..feature_matrix import Genre
 from ..ranker import Ranker
-from ..reading import READING_NOT_ENGLISH, RecencyPreference
+from ..reranking import RERANKING_NOT_ENGLISH, RecencyPreference
 
 FUSED_FILE = "fused.json"
 ENGLISH_EMBEDDER = "all-MiniLM-L6-v2"
@@ -46,7 +46,7 @@ def _read_fused() -> str:
 def _count_as_english(model: LinearModel) -> LinearModel:
     """A model in which the similarity of the scope's vectors has the weights of English similarity."""
     english = {name: model.weights.get(f"English {name}", 0.0) for name in SIMILARITIES}
-    return LinearModel(model.bias, {**model.weights, **english, READING_NOT_ENGLISH: 0.0})
+    return LinearModel(model.bias, {**model.weights, **english, RERANKING_NOT_ENGLISH: 0.0})
 
 
 def parse_fused_model(text: str) -> tuple[Ranker, AnswerabilityModel]:
@@ -75,7 +75,7 @@ def _parse_answerability_weights(found: dict[str, Any]) -> tuple[float, ...]:
 @cache
 def load_recency_preferences() -> Mapping[str, RecencyPreference]:
     """Load whether a question means the newest of several answers, by the beginning of an embedder's name."""
-    return parse_recency_preferences(files(__package__).joinpath("reading.json").read_text(encoding="utf-8"))
+    return parse_recency_preferences(files(__package__).joinpath("reranking.json").read_text(encoding="utf-8"))
 
 
 def parse_recency_preferences(text: str) -> Mapping[str, RecencyPreference]:

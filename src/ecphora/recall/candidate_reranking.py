@@ -1,4 +1,4 @@
-"""Lets a reader read the best candidates of a query: fetches their texts, and stops before a deadline, if any."""
+"""Lets a reranker read the best candidates of a query: fetches their texts, and stops before a deadline, if any."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -8,33 +8,33 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LLMError, ReaderUnavailable
+from ..errors import LLMError, RerankerUnavailable
 from ..model.cancellation import check_cancellation
 from ..model.graph.graph import Graph
 from ..model.ports import (
-    CascadeReader,
-    CodeReader,
+    CascadeReranker,
+    CodeReranker,
     CodeSource,
     NodeReader,
     Passage,
     PassageCodes,
-    Reader,
+    Reranker,
 )
 from ..model.types import Mask, Node, NodeId, Query, Rows, Scores
-from ..models.rerankers.fallback import FallbackReader
+from ..models.rerankers.fallback import FallbackReranker
 from ..remember.encode import indexed_text
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """A memory, and the one before it that a reader may see too."""
+    """A memory, and the one before it that a reranker may see too."""
 
     node: Node
     previous: Node | None
 
     @property
     def passage(self) -> Passage:
-        """What a reader gets of it."""
+        """What a reranker gets of it."""
         node, previous = self.node, self.previous
         return Passage(
             node.text,
@@ -46,18 +46,18 @@ class _Turn:
 
 
 @dataclass(slots=True)
-class CandidateReading:
-    """Reads candidates of one query; a :class:`~ecphora.model.ports.RowReader`.
+class CandidateReranking:
+    """Reads candidates of one query; a :class:`~ecphora.model.ports.RowReranker`.
 
     It reads them in the order given, a batch at a time. With ``time_limit``, in seconds from the first batch, it starts
-    none that would probably end later: one is taken to last as long as the longest before. If the reader fails, the
-    rest is not read. A reader that encodes texts apart gets what the store has kept of them, by ``read_codes``; what it
-    lacks is encoded, and then in ``new_codes``. ``seconds`` says how long it has read, ``count`` how many passages it
-    has read at least once, and ``unread_count`` how many the time limit or a failure left unread; ``error`` says why
-    the reader failed, also if another one stood in. ``clock`` gives seconds.
+    none that would probably end later: one is taken to last as long as the longest before. If the reranker fails, the
+    rest is not read. A reranker that encodes texts apart gets what the store has kept of them, by ``read_codes``; what
+    it lacks is encoded, and then in ``new_codes``. ``seconds`` says how long it has read, ``count`` how many passages
+    it has read at least once, and ``unread_count`` how many the time limit or a failure left unread; ``error`` says why
+    the reranker failed, also if another one stood in. ``clock`` gives seconds.
     """
 
-    reader: Reader
+    reranker: Reranker
     graph: Graph
     query: Query
     read_nodes: NodeReader
@@ -77,44 +77,44 @@ class CandidateReading:
     def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
         """Return the log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows not read.
 
-        A turn before a row is shown to the reader only if it is ``eligible`` too: a reader may be a remote service.
+        A turn before a row is shown to the reranker only if it is ``eligible`` too: a reranker may be a remote service.
         """
         started = self.clock()
         log_odds = np.full(len(rows), np.nan, np.float32)
         turns = self._turns(rows, eligible)
         places = [place for place, one in enumerate(turns) if one]
         self.unread_count += len(places)
-        failure_count = self.reader.failure_count if isinstance(self.reader, FallbackReader) else 0
-        for batch in self._batches(places, self.reader.batch_size):
+        failure_count = self.reranker.failure_count if isinstance(self.reranker, FallbackReranker) else 0
+        for batch in self._batches(places, self.reranker.batch_size):
             found = [turn for place in batch if (turn := turns[place])]
             try:
                 log_odds[batch] = self._read(found)
-            except (ReaderUnavailable, LLMError) as error:
+            except (RerankerUnavailable, LLMError) as error:
                 self.error = str(error)
                 break
             self.count += int(np.isfinite(log_odds[batch]).sum())
             self.unread_count -= len(batch)
             self._passages_read.update(zip(rows[batch].tolist(), (turn.passage for turn in found), strict=True))
-        if isinstance(self.reader, FallbackReader) and self.reader.failure_count > failure_count:
-            self.error = self.reader.last_error
+        if isinstance(self.reranker, FallbackReranker) and self.reranker.failure_count > failure_count:
+            self.error = self.reranker.last_error
         self.seconds += self.clock() - started
         return log_odds
 
     def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
         """Return log-odds of rows that were read, after they are read again, as far as there is time.
 
-        Only a reader with two models does so.
+        Only a reranker with two models does so.
         """
         found = log_odds.copy()
-        if not isinstance(self.reader, CascadeReader):
+        if not isinstance(self.reranker, CascadeReranker):
             return found
         started = self.clock()
-        for batch in self._batches(list(range(len(rows))), self.reader.reread_batch_size):
+        for batch in self._batches(list(range(len(rows))), self.reranker.reread_batch_size):
             texts = [self._passages_read[row] for row in rows[batch].tolist()]
             first = log_odds[batch].astype(np.float64)
             try:
-                found[batch] = self.reader.reread(self.query.reading_text, texts, first, asked_on=self._asked_on)
-            except ReaderUnavailable as error:
+                found[batch] = self.reranker.reread(self.query.reranking_text, texts, first, asked_on=self._asked_on)
+            except RerankerUnavailable as error:
                 self.error = str(error)
                 break
         self.seconds += self.clock() - started
@@ -142,20 +142,20 @@ class CandidateReading:
 
     def _read(self, turns: list[_Turn]) -> NDArray[np.float64]:
         """Log-odds that each turn answers the query."""
-        reader, question = self.reader, self.query.reading_text
-        if not isinstance(reader, CodeReader) or self.read_codes is None:
-            return reader.read(question, [turn.passage for turn in turns], asked_on=self._asked_on)
+        reranker, question = self.reranker, self.query.reranking_text
+        if not isinstance(reranker, CodeReranker) or self.read_codes is None:
+            return reranker.read(question, [turn.passage for turn in turns], asked_on=self._asked_on)
         nodes = {node.id: node for turn in turns for node in (turn.node, turn.previous) if node is not None}
-        codes = dict(self.read_codes(reader.code_model, list(nodes)))
+        codes = dict(self.read_codes(reranker.code_model, list(nodes)))
         missing = [node for id_, node in nodes.items() if id_ not in codes]
-        new = dict(zip((node.id for node in missing), reader.encode([*map(indexed_text, missing)]), strict=True))
+        new = dict(zip((node.id for node in missing), reranker.encode([*map(indexed_text, missing)]), strict=True))
         self.new_codes |= new
         codes |= new
         passages = [
             PassageCodes(codes[turn.node.id], b"" if turn.previous is None else codes[turn.previous.id])
             for turn in turns
         ]
-        return reader.read_codes(question, passages)
+        return reranker.read_codes(question, passages)
 
     def _turns(self, rows: Rows, eligible: Mask) -> list[_Turn | None]:
         """Each row with the turn before it; None if another process has forgotten the memory."""

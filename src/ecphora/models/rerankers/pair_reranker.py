@@ -1,4 +1,4 @@
-"""What readers of question and passage pairs have in common: texts, batches, and scores as log-odds."""
+"""What rerankers of question and passage pairs have in common: texts, batches, and scores as log-odds."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InvalidInput, ReaderUnavailable
+from ...errors import InvalidInput, RerankerUnavailable
 from ...model.ports import Passage
 from ...model.reprs import call_repr, show
 from ...model.text_format import replace_surrogates
@@ -20,8 +20,8 @@ MIN_PROBABILITY = 1e-6
 """Probabilities are clipped to the range from this one to its complement: log-odds from -13.8 to 13.8."""
 
 
-class PairReader(ABC):
-    """A reader that scores each passage with the question; ``scale`` says what the model's scores are.
+class PairReranker(ABC):
+    """A reranker that scores each passage with the question; ``scale`` says what the model's scores are.
 
     The model gets at most ``batch_size`` passages at once. The day of the question is not used.
     """
@@ -39,7 +39,7 @@ class PairReader(ABC):
     def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Log-odds that each passage answers the question.
 
-        Raises ``ReaderUnavailable`` if the model cannot be used, or does not give one score per passage.
+        Raises ``RerankerUnavailable`` if the model cannot be used, or does not give one score per passage.
         """
         del asked_on
         question = replace_surrogates(question)
@@ -56,17 +56,17 @@ class PairReader(ABC):
         try:
             scores = np.asarray(found, np.float64)
         except (TypeError, ValueError) as error:
-            raise ReaderUnavailable(f"{self.name} gave scores that are not numbers: {show(found)}") from error
+            raise RerankerUnavailable(f"{self.name} gave scores that are not numbers: {show(found)}") from error
         if scores.shape != (len(texts),):
-            raise ReaderUnavailable(f"{self.name} gave scores of shape {scores.shape} for {len(texts)} passages")
+            raise RerankerUnavailable(f"{self.name} gave scores of shape {scores.shape} for {len(texts)} passages")
         if not np.isfinite(scores).all():
-            raise ReaderUnavailable(f"{self.name} gave a score that is not finite")
+            raise RerankerUnavailable(f"{self.name} gave a score that is not finite")
         if self._scale == "log_odds":
             return scores
         if scores.min() < -MIN_PROBABILITY or scores.max() > 1 + MIN_PROBABILITY:  # rounding may leave the range
-            raise ReaderUnavailable(
+            raise RerankerUnavailable(
                 f"{self.name} gave scores from {scores.min():.3g} to {scores.max():.3g}, which are no probabilities; "
-                "if they are logits, make the reader with scale='log_odds'"
+                "if they are logits, make the reranker with scale='log_odds'"
             )
         probabilities = np.clip(scores, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
         log_odds: NDArray[np.float64] = np.log(probabilities / (1 - probabilities))

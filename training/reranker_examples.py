@@ -1,4 +1,4 @@
-"""Questions with the candidates that ``fused`` finds for them, for ``train_reader.py``."""
+"""Questions with the candidates that ``fused`` finds for them, for ``train_reranker.py``."""
 # ruff: noqa: INP001  # in the folder of the script that uses it
 
 import math
@@ -15,7 +15,7 @@ from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.graph.graph import Graph
 from ecphora.model.ports import Passage
 from ecphora.model.types import Query, Rows
-from ecphora.recall.candidate_reading import CandidateReading
+from ecphora.recall.candidate_reranking import CandidateReranking
 from ecphora.retrieval import fusion
 from ecphora.strategies.fused import weights
 from ecphora.strategies.fused.candidate_pool import build_pool
@@ -30,7 +30,7 @@ MAX_MISSED_ANSWERS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReadingExample:
+class RerankExample:
     """A question with its candidates, best first.
 
     ``is_answer`` has an entry for each candidate. ``missed_answers`` are answers that are no candidates.
@@ -48,7 +48,7 @@ class ReadingExample:
 
 
 class _Recorder:
-    """A reader that keeps what it is given."""
+    """A reranker that keeps what it is given."""
 
     name, batch_size = "recorder", 1_000
 
@@ -61,7 +61,7 @@ class _Recorder:
         return np.zeros(len(passages))
 
 
-def read_examples(dataset: str, case: Case, embedder: CachingEmbedder) -> Iterator[ReadingExample]:
+def read_examples(dataset: str, case: Case, embedder: CachingEmbedder) -> Iterator[RerankExample]:
     """The questions of a space that have candidates, each asked of the whole space."""
     embedder.embed([question.text for question in case.questions], is_query=True)  # one call fills the cache
     with temporary_memory(case, Fused(), embedder) as (memory, clock):
@@ -73,7 +73,7 @@ def read_examples(dataset: str, case: Case, embedder: CachingEmbedder) -> Iterat
                 yield example
 
 
-def _example(dataset: str, case: Case, question: Question, memory: Memory) -> ReadingExample | None:
+def _example(dataset: str, case: Case, question: Question, memory: Memory) -> RerankExample | None:
     graph, query = memory.graph(), memory.build_query(question.text)
     pool = build_pool(graph, query)
     if not len(pool.rows):
@@ -84,7 +84,7 @@ def _example(dataset: str, case: Case, question: Question, memory: Memory) -> Re
     rows = pool.rows[best]
     missed = np.array(sorted(set(_answer_rows(graph, question)) - set(rows.tolist()))[:MAX_MISSED_ANSWERS], np.int64)
     answers = set(_answer_rows(graph, question))
-    return ReadingExample(
+    return RerankExample(
         dataset,
         case.space,
         question.category,
@@ -113,6 +113,6 @@ def _answer_rows(graph: Graph, question: Question) -> list[int]:
 def _passages(graph: Graph, query: Query, memory: Memory, rows: Rows) -> tuple[Passage, ...]:
     recorder = _Recorder()
     nodes = memory._scope_writer.node_reader(graph)  # noqa: SLF001  # chunks too, which ``Memory.get`` does not give
-    reading = CandidateReading(recorder, graph, query, nodes, math.inf, is_mandatory=True)
+    reading = CandidateReranking(recorder, graph, query, nodes, math.inf, is_mandatory=True)
     reading(rows, graph.episodes)
     return recorder.passages

@@ -1,6 +1,6 @@
-"""Reading: the features that a reader gives the ranker for the best candidates.
+"""Reading: the features that a reranker gives the ranker for the best candidates.
 
-A reader scores each of the best candidates together with the question, as a cross-encoder does (Rodrigo Nogueira and
+A reranker scores each of the best candidates together with the question, as a cross-encoder does (Rodrigo Nogueira and
 Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085). What it says, and what follows from it for newer
 and older answers (:mod:`.newer_answers`), are features like all others; the ranker weighs them.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from ...language.dates.asked_time import asked_end
 from ...language.question import is_current_state_question
-from ...model.ports import RowReader
+from ...model.ports import RowReranker
 from ...model.reprs import ShortRepr
 from ...model.types import Query, Rows, Scores, Vector
 from ...retrieval import fusion
@@ -26,13 +26,13 @@ from .newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, answer_pairs,
 from .ranker import RankedPool, Ranker
 from .statement_features import STATEMENT_FEATURES, may_answer, statement_features, stay_mask
 
-READING, READING_NOT_ENGLISH, SECOND_READING = "reading", "reading, not English", "second reading"
+RERANKING, RERANKING_NOT_ENGLISH, SECOND_RERANKING = "reranking", "reranking, not English", "second reranking"
 """The features of the first reading, of the same unless question and candidate are English, and of what the second
 reading says more."""
-READING_FEATURES = (
-    READING,
-    READING_NOT_ENGLISH,
-    SECOND_READING,
+RERANKING_FEATURES = (
+    RERANKING,
+    RERANKING_NOT_ENGLISH,
+    SECOND_RERANKING,
     NEWER_ANSWER,
     OLDER_ANSWER,
     SERIES_END,
@@ -40,7 +40,7 @@ READING_FEATURES = (
 )
 """The features of candidates that were read; 0 for all others."""
 MAX_LOG_ODDS = 8.0
-"""Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
+"""Log-odds of a reranker are cut to this in both directions, so that one passage cannot outweigh all else."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -72,18 +72,18 @@ def recency_preference_by_words(query: Query) -> float:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ReadingPolicy(ShortRepr):
-    """How ``fused`` uses a reader, and how much work that is.
+class RerankPolicy(ShortRepr):
+    """How ``fused`` uses a reranker, and how much work that is.
 
-    At most ``max_candidates`` are read, as many as the reader takes at once. A reader with two models reads the best
-    ``max_reread`` of them again if reading is mandatory or the confidence is then in ``doubt``: at least the first
-    number, and less than the second. If the
-    question or memories are not English, one in four is chosen for the similarity of its vector alone: where the two
-    have no words in common, the ranker can overlook what the vectors find. The work is bounded by these counts and
-    not by time, so equal recalls give equal results on any machine (docs/decisions/0008-bounded-by-counts.md).
+    At most ``max_candidates`` are read, as many as the reranker takes at once. A reranker with two models reads the
+    best ``max_reread`` of them again if reading is mandatory or the confidence is then in ``doubt``: at least the first
+    number, and less than the second. If the question or memories are not English, one in four is chosen for the
+    similarity of its vector alone: where the two have no words in common, the ranker can overlook what the vectors
+    find. The work is bounded by these counts and not by time, so equal recalls give equal results on any machine
+    (docs/decisions/0008-bounded-by-counts.md).
 
     A question of more than ``max_question_words`` distinct words, such as a whole dialogue, is not read unless reading
-    is mandatory: a reader sees its beginning only. A ranking is clear if the best leads the second by more than
+    is mandatory: a reranker sees its beginning only. A ranking is clear if the best leads the second by more than
     ``clear_lead`` in log-odds, and the confidence is at least ``clear_confidence``. Unless reading is mandatory, none
     is read if the ranking is clear and no candidate is newer than the best, or older if a former state is asked for: an
     outdated statement often has the very words of the question. ``preferences`` are by the beginning of an embedder's
@@ -115,9 +115,9 @@ class ReadingPolicy(ShortRepr):
         ranker: Ranker,
         answerability: AnswerabilityModel,
         confidence: float,
-        read: RowReader,
+        read: RowReranker,
     ) -> FeatureMatrix:
-        """The feature matrix with what a reader says of the best candidates; as it is if none was read.
+        """The feature matrix with what a reranker says of the best candidates; as it is if none was read.
 
         ``confidence`` is the one without reading. Candidates that were not read, because of a deadline or a failure,
         are taken to be as bad as the worse half of those that were, as are all beyond the best.
@@ -136,13 +136,13 @@ class ReadingPolicy(ShortRepr):
         preference, lead = self.preference(pool.query), first - np.float32(unread_log_odds(first))
         passages = read.passages(pool.rows[indices])
         statements = statement_features(pool.query, passages, matrix.genres[indices], preference)
-        reading = {READING: lead, READING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
+        reading = {RERANKING: lead, RERANKING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
         pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stay_mask(pool.query, passages))
 
         def complete(second: Scores) -> FeatureMatrix:
             answers = np.where(may_answer(statements), second, -MAX_LOG_ODDS)
             newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))
-            return with_features(matrix, indices, {**reading, SECOND_READING: second - first, **newer}, answers)
+            return with_features(matrix, indices, {**reading, SECOND_RERANKING: second - first, **newer}, answers)
 
         read_once = complete(first)
         ranked_once = ranker.score(read_once)
@@ -179,7 +179,7 @@ class ReadingPolicy(ShortRepr):
 def with_features(
     matrix: FeatureMatrix, indices: Rows, values: Mapping[str, Scores], readings: Scores
 ) -> FeatureMatrix:
-    """A feature matrix with values of features at some places, 0 elsewhere, and the reader's log-odds there."""
+    """A feature matrix with values of features at some places, 0 elsewhere, and the reranker's log-odds there."""
     features, log_odds = dict(matrix.features), np.full(len(matrix), np.nan, np.float32)
     log_odds[indices] = readings
     for name, of_read in values.items():
@@ -189,7 +189,7 @@ def with_features(
 
 
 def unread_log_odds(log_odds: Scores) -> float:
-    """What a reader would have said of one that it did not read: the median of the worse half of those it did."""
+    """What a reranker would have said of one that it did not read: the median of the worse half of those it did."""
     worse_half = np.sort(log_odds)[: (len(log_odds) + 1) // 2]
     return float(np.median(worse_half))
 

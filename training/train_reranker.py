@@ -1,4 +1,4 @@
-"""Train the built-in reader, and what tells questions about the present; write weights/reader.onnx and
+"""Train the built-in reranker, and what tells questions about the present; write weights/reranker.onnx and
 strategies/fused/weights/reading.json.
 
     .venv/bin/pip install torch
@@ -7,25 +7,25 @@ strategies/fused/weights/reading.json.
     .venv/bin/python training/train_reader.py FACTS SENTENCES --work FOLDER [--share SHARE] [--epochs N] [--rate RATE]
         [--resume] [--teach] [--keep]
 
-The reader learns from texts that were written for this project: training/data/memories without those that are held back
-and without ``many``, the conversations training/data/talks, the paragraphs training/data/passages, the lists of
+The reranker learns from texts that were written for this project: training/data/memories without those that are held
+back and without ``many``, the conversations training/data/talks, the paragraphs training/data/passages, the lists of
 ``fact_set.py``, and the drills of ``role_drills.py`` and ``polarity_drills.py``; and from the questions of
-``sentence_set.py``. ``fused`` ranks the memories of each space for each question; the reader learns to tell those that
-answer from the other candidates. One space in ``FOLDS`` is kept apart. One space in ``PLAIN_SPACES`` is read as plain
-texts, without speakers and days. The best candidates are read again by a cross-encoder, which
+``sentence_set.py``. ``fused`` ranks the memories of each space for each question; the reranker learns to tell those
+that answer from the other candidates. One space in ``FOLDS`` is kept apart. One space in ``PLAIN_SPACES`` is read as
+plain texts, without speakers and days. The best candidates are read again by a cross-encoder, which
 ``train_cross_encoder.py`` trains. What both say is a feature of ``fused``; ``train_fused.py`` weighs it.
 
-``--share`` takes a share of the spaces, ``--resume`` trains the reader in the package further, ``--teach`` has it learn
-from what the cross-encoder says, too. The reader in the package was trained with ``--share 0.5 --epochs 2``, when the
-head still read whole texts; then with ``--share 0.5 --epochs 2 --rate 8e-4 --resume --teach``, both with half of the
-facts, a third of the drills about roles and none about what is not so; and then with ``--epochs 0.55 --rate 6e-4
---resume --teach``. Train the weights of ``fused`` and the
-confidence anew after it: what they weigh is what the reader says.
+``--share`` takes a share of the spaces, ``--resume`` trains the reranker in the package further, ``--teach`` has it
+learn from what the cross-encoder says, too. The reranker in the package was trained with ``--share 0.5 --epochs 2``,
+when the head still read whole texts; then with ``--share 0.5 --epochs 2 --rate 8e-4 --resume --teach``, both with half
+of the facts, a third of the drills about roles and none about what is not so; and then with ``--epochs 0.55 --rate 6e-4
+--resume --teach``. Train the weights of ``fused`` and the confidence anew after it: what they weigh is what the
+reranker says.
 
 reading.json has a recency preference for each embedder: a linear regression over the vectors of the same questions,
 which finds 1 for those about a present state, -1 for those about a former one, and 0 for others. ``--keep`` keeps the
-reader and trains only these. Candidates and token states are kept in ``--work`` for the next run; empty the folder when
-the texts or the weights of ``fused`` change.
+reranker and trains only these. Candidates and token states are kept in ``--work`` for the next run; empty the folder
+when the texts or the weights of ``fused`` change.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -44,7 +44,7 @@ import numpy as np
 from interaction_training import PassageCodes, TrainingQuestion, train_head
 from numpy.typing import NDArray
 from polarity_drills import polarity_examples
-from reader_examples import ReadingExample, read_examples
+from reranker_examples import RerankExample, read_examples
 from role_drills import drill_examples
 from update_groups import judge_memories
 
@@ -56,11 +56,11 @@ from ecphora.models.embedders.e5.e5_network import PASSAGE_PREFIX, share_network
 from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.models.rerankers.e5_cross_encoder import E5CrossEncoder
 from ecphora.models.rerankers.late_interaction import HEAD_FILE, encode_question
-from ecphora.strategies.fused.reading import RecencyPreference
+from ecphora.strategies.fused.reranking import RecencyPreference
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parent / "src" / "ecphora" / "models" / "weights"
-PREFERENCES = WEIGHTS.parents[1] / "strategies" / "fused" / "weights" / "reading.json"
+PREFERENCES = WEIGHTS.parents[1] / "strategies" / "fused" / "weights" / "reranking.json"
 MEMORIES = HERE / "data" / "memories"
 SOURCES = (
     *((MEMORIES, name) for name in ("de", "en", "es", "it", "ja", "ko", "long", "many", "mixed")),
@@ -102,9 +102,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=float, default=EPOCHS, help="less than 1: a share of the questions")
     parser.add_argument("--rate", type=float, default=RATE, help="the highest learning rate")
     parser.add_argument("--share", type=float, default=1.0, help="the share of the spaces to train on")
-    parser.add_argument("--resume", action="store_true", help="train the reader in the package further")
+    parser.add_argument("--resume", action="store_true", help="train the reranker in the package further")
     parser.add_argument("--teach", action="store_true", help="learn from the cross-encoder, too")
-    parser.add_argument("--keep", action="store_true", help="keep the reader, train only the recency preferences")
+    parser.add_argument("--keep", action="store_true", help="keep the reranker, train only the recency preferences")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     provenance = json.loads(PREFERENCES.read_text(encoding="utf-8"))["provenance"]
@@ -125,7 +125,7 @@ def main() -> None:
             trained += map(as_plain_texts, load_examples(options.work, options.facts, name, takes=take_all))
         if options.epochs < 1:
             trained = thin(trained, options.epochs)
-        print(f"{len(trained)} questions train the reader", flush=True)
+        print(f"{len(trained)} questions train the reranker", flush=True)
         questions = list(training_questions(options.work, trained, taught))
         start = head_path.read_bytes() if options.resume else None
         head_path.write_bytes(train_head(questions, max(1, int(options.epochs)), rate=options.rate, start=start))
@@ -133,7 +133,7 @@ def main() -> None:
         provenance |= {
             "command": f"--share {options.share}" + " --resume" * options.resume + " --teach" * options.teach,
             "sentences": {path.name: sha256(path) for path in sentence_paths},
-            "questions": {"reader": len(trained)},
+            "questions": {"reranker": len(trained)},
         }
         print(f"HEAD_DIGEST in models/rerankers/late_interaction.py: {sha256(head_path)}")
     preferences = {
@@ -156,7 +156,7 @@ def main() -> None:
     PREFERENCES.write_text(format_json(file), encoding="utf-8")
 
 
-def fit_preference(embedder: Embedder, examples: Sequence[ReadingExample]) -> RecencyPreference:
+def fit_preference(embedder: Embedder, examples: Sequence[RerankExample]) -> RecencyPreference:
     """The model that tells questions about the present state and a former one, of the vectors of an embedder."""
     with CachingEmbedder(embedder) as cache:
         vectors = cache.embed([example.question for example in examples], is_query=True)
@@ -176,7 +176,7 @@ def fit_vectors(vectors: NDArray[np.float32], categories: Sequence[str]) -> Rece
 
 
 def digests() -> Iterator[tuple[str, Json]]:
-    """The files of the training data and the reader, each with its SHA-256."""
+    """The files of the training data and the reranker, each with its SHA-256."""
     paths = (
         folder / f"{name}.{part}.jsonl" for folder, name in SOURCES if name != MANY for part in ("docs", "questions")
     )
@@ -190,13 +190,13 @@ def sha256(path: Path) -> str:
 
 
 def is_kept_apart(space: str) -> bool:
-    """Whether a space is kept apart from the training of the reader."""
+    """Whether a space is kept apart from the training of the reranker."""
     if space.startswith("many_"):
         return space in judge_memories()
     return crc32(space.encode()) % FOLDS == FOLD_APART
 
 
-def thin(examples: Iterable[ReadingExample], share: float) -> list[ReadingExample]:
+def thin(examples: Iterable[RerankExample], share: float) -> list[RerankExample]:
     """A share of some examples."""
     return [one for one in examples if crc32(f"x{one.question}{one.space}".encode()) % 1_000 < 1_000 * share]
 
@@ -212,7 +212,7 @@ def is_taken(space: str, share: float) -> bool:
     return is_kept_apart(space) or crc32(f"share {space}".encode()) % 1_000 < 1_000 * share
 
 
-def as_plain_texts(example: ReadingExample) -> ReadingExample:
+def as_plain_texts(example: RerankExample) -> RerankExample:
     """The example, in one space of ``PLAIN_SPACES`` without speakers, days, titles and turns before.
 
     An answer that only the turn before explains keeps them.
@@ -229,7 +229,7 @@ def as_plain_texts(example: ReadingExample) -> ReadingExample:
 
 def load_examples(
     work: Path, folder: Path, name: str, share: float = 1.0, *, takes: Callable[[str, float], bool] = is_taken
-) -> list[ReadingExample]:
+) -> list[RerankExample]:
     """The examples of a share of the spaces of a set, those that it ``takes``, read from ``work`` or written there."""
     path = work / f"{name}.examples.pkl"
     if not path.exists():
@@ -242,12 +242,12 @@ def load_examples(
             ]
         path.write_bytes(pickle.dumps(found))
         print(f"{name}: {len(found)} questions", flush=True)
-    result: list[ReadingExample] = pickle.loads(path.read_bytes())  # noqa: S301  # written by this script
+    result: list[RerankExample] = pickle.loads(path.read_bytes())  # noqa: S301  # written by this script
     return result
 
 
 def training_questions(
-    work: Path, examples: Sequence[ReadingExample], taught: Mapping[tuple[str, Passage], float]
+    work: Path, examples: Sequence[RerankExample], taught: Mapping[tuple[str, Passage], float]
 ) -> Iterator[TrainingQuestion]:
     """The examples with the token codes of their texts, and what a teacher says of some."""
     path = work / "codes.pkl"
@@ -270,7 +270,7 @@ def training_questions(
         yield TrainingQuestion(states[example.question], pairs, is_answer, log_odds)
 
 
-def teach(work: Path, examples: Sequence[ReadingExample]) -> dict[tuple[str, Passage], float]:
+def teach(work: Path, examples: Sequence[RerankExample]) -> dict[tuple[str, Passage], float]:
     """What the cross-encoder of the package says of some answers and of the best other candidates of questions."""
     path = work / "taught.pkl"
     if path.exists():

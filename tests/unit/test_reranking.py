@@ -11,18 +11,18 @@ import pytest
 from numpy.typing import NDArray
 
 from ecphora import Episode, Memory, RecallOptions, Recollection
-from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
-from ecphora.model.ports import Passage, Reader
+from ecphora.errors import InvalidInput, LLMUnavailable, RerankerUnavailable
+from ecphora.model.ports import Passage, Reranker
 from ecphora.model.types import Filter
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.recall.candidate_reading import CandidateReading
+from ecphora.recall.candidate_reranking import CandidateReranking
 from ecphora.retrieval.fusion import LinearModel
 from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ecphora.strategies.fused.feature_matrix import Genre
 from ecphora.strategies.fused.ranker import Ranker
-from ecphora.strategies.fused.reading import READING, ReadingPolicy
+from ecphora.strategies.fused.reranking import RERANKING, RerankPolicy
 from ecphora.strategies.fused.strategy import Fused
-from ecphora.testing import ConstantReader, FakeClock
+from ecphora.testing import ConstantReranker, FakeClock
 
 pytestmark = pytest.mark.medium
 
@@ -33,20 +33,20 @@ TURNS = [
     Episode("The sister of a friend lives abroad.", speaker="Bo", session="chat", happened_at="2026-03-03T10:00"),
 ]
 QUESTION = "Where does the sister of Ana live?"
-RANKER = Ranker(*[LinearModel(0.0, {"similarity": 1.0, READING: 0.5})] * len(Genre))
+RANKER = Ranker(*[LinearModel(0.0, {"similarity": 1.0, RERANKING: 0.5})] * len(Genre))
 """It scores every memory above 0, so that all are recalled."""
-NO_PREFERENCE = ReadingPolicy({})
+NO_PREFERENCE = RerankPolicy({})
 
 
 def answerability_model(**read_weights: float) -> AnswerabilityModel:
-    """A model of what a reader says; without one it gives 0.5."""
+    """A model of what a reranker says; without one it gives 0.5."""
     weights = {name.replace("_", " "): value for name, value in read_weights.items()}
     values = tuple(weights.pop(name, 0.0) for name in ANSWERABILITY_FEATURES)
     assert not weights
     return AnswerabilityModel(values, 0.0, (0.0,) * len(values), 0.0)
 
 
-class WordReader:
+class WordReranker:
     """Likes passages with a word and no others; ``calls`` has the question, day and passages of each call."""
 
     name = "word"
@@ -68,15 +68,15 @@ class WordReader:
 
 
 @pytest.fixture
-def open_memory(tmp_path: Path) -> Iterator[Callable[[Reader | None], Memory]]:
-    """A function that opens a memory of ``TURNS`` with a reader."""
+def open_memory(tmp_path: Path) -> Iterator[Callable[[Reranker | None], Memory]]:
+    """A function that opens a memory of ``TURNS`` with a reranker."""
     handles: list[Memory] = []
 
-    def open_(reader: Reader | None) -> Memory:
+    def open_(reranker: Reranker | None) -> Memory:
         memory = Memory(
             tmp_path / f"{len(handles)}.db",
             embedder=HashingEmbedder(64),
-            reader=reader,
+            reranker=reranker,
             strategy=Fused(RANKER, answerability_model(best_reading=1.0), NO_PREFERENCE),
             clock=FakeClock(),
         )
@@ -90,20 +90,20 @@ def open_memory(tmp_path: Path) -> Iterator[Callable[[Reader | None], Memory]]:
 
 
 def recall(memory: Memory, **options: Any) -> Recollection:
-    return memory.recall(QUESTION, **{"reading": "always", **options})
+    return memory.recall(QUESTION, **{"rerank": "always", **options})
 
 
-def test_memory_reads_nothing_by_default(open_memory: Callable[[Reader | None], Memory]) -> None:
+def test_memory_reads_nothing_by_default(open_memory: Callable[[Reranker | None], Memory]) -> None:
     found = recall(open_memory(None))
-    assert found.cost.passages_read == 0
+    assert found.cost.passages_reranked == 0
     assert found.cost.step_milliseconds["read"] == 0
 
 
 def test_cost_counts_each_step_once(
-    open_memory: Callable[[Reader | None], Memory], monkeypatch: pytest.MonkeyPatch
+    open_memory: Callable[[Reranker | None], Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = iter(range(100))
-    memory = open_memory(WordReader())
+    memory = open_memory(WordReranker())
     monkeypatch.setattr("ecphora.recall.prepared_recall.perf_counter", lambda: float(next(seconds)))
     cost = recall(memory).cost
     steps = dict(cost.step_milliseconds)
@@ -114,14 +114,14 @@ def test_cost_counts_each_step_once(
 
 
 def test_reader_gets_question_day_and_passages_with_their_context(
-    open_memory: Callable[[Reader | None], Memory],
+    open_memory: Callable[[Reranker | None], Memory],
 ) -> None:
-    reader = WordReader()
-    found = recall(open_memory(reader))
-    assert {question for question, _, _ in reader.calls} == {QUESTION}
-    assert {day for _, day, _ in reader.calls} == {FakeClock()().date()}
-    assert found.cost.passages_read == len(reader.passages) == len(TURNS)
-    answer = next(passage for passage in reader.passages if "Porto" in passage.text)
+    reranker = WordReranker()
+    found = recall(open_memory(reranker))
+    assert {question for question, _, _ in reranker.calls} == {QUESTION}
+    assert {day for _, day, _ in reranker.calls} == {FakeClock()().date()}
+    assert found.cost.passages_reranked == len(reranker.passages) == len(TURNS)
+    answer = next(passage for passage in reranker.passages if "Porto" in passage.text)
     assert answer == Passage(
         "In Porto, near the river.",
         speaker="Ana",
@@ -130,70 +130,72 @@ def test_reader_gets_question_day_and_passages_with_their_context(
     )
 
 
-def test_reader_sees_no_turn_that_the_filter_excludes(open_memory: Callable[[Reader | None], Memory]) -> None:
-    reader = WordReader()
-    recall(open_memory(reader), where=Filter(speakers=("Ana",)))
-    assert {passage.speaker for passage in reader.passages} == {"Ana"}
-    assert not any("Bo:" in passage.previous_turn for passage in reader.passages)
+def test_reader_sees_no_turn_that_the_filter_excludes(open_memory: Callable[[Reranker | None], Memory]) -> None:
+    reranker = WordReranker()
+    recall(open_memory(reranker), where=Filter(speakers=("Ana",)))
+    assert {passage.speaker for passage in reranker.passages} == {"Ana"}
+    assert not any("Bo:" in passage.previous_turn for passage in reranker.passages)
 
 
-def test_reading_asks_as_of_the_day_of_the_query(open_memory: Callable[[Reader | None], Memory]) -> None:
-    reader = WordReader()
-    recall(open_memory(reader), as_of="2026-03-02")
-    assert {day for _, day, _ in reader.calls} <= {date(2026, 3, 2), date(2026, 3, 3)}
-    assert all(passage.happened_on < date(2026, 3, 3) for passage in reader.passages if passage.happened_on)
+def test_reading_asks_as_of_the_day_of_the_query(open_memory: Callable[[Reranker | None], Memory]) -> None:
+    reranker = WordReranker()
+    recall(open_memory(reranker), as_of="2026-03-02")
+    assert {day for _, day, _ in reranker.calls} <= {date(2026, 3, 2), date(2026, 3, 3)}
+    assert all(passage.happened_on < date(2026, 3, 3) for passage in reranker.passages if passage.happened_on)
 
 
-def test_reading_ranks_the_answer_first_and_explains_it(open_memory: Callable[[Reader | None], Memory]) -> None:
-    memory = open_memory(WordReader())
-    before, after = recall(memory, reading="never"), recall(memory)
+def test_reading_ranks_the_answer_first_and_explains_it(open_memory: Callable[[Reranker | None], Memory]) -> None:
+    memory = open_memory(WordReranker())
+    before, after = recall(memory, rerank="never"), recall(memory)
     assert "cello" not in before[0].text
     assert "cello" in after[0].text
-    assert "is likelier to answer, says the reader" in after[0].reason
+    assert "is likelier to answer, says the reranker" in after[0].reason
     contributions = {one.feature: one.value for one in after[0].why.contributions}
-    assert contributions[READING] > 0
+    assert contributions[RERANKING] > 0
     assert sum(contributions.values()) == pytest.approx(after[0].score, abs=1e-4)
 
 
-def test_confidence_follows_the_reader(open_memory: Callable[[Reader | None], Memory]) -> None:
-    def confidence(reader: Reader | None) -> float:
-        return recall(open_memory(reader)).confidence
+def test_confidence_follows_the_reader(open_memory: Callable[[Reranker | None], Memory]) -> None:
+    def confidence(reranker: Reranker | None) -> float:
+        return recall(open_memory(reranker)).confidence
 
     likes, dislikes = (1 / (1 + np.exp(-value)) for value in (6.0, -6.0))
-    assert confidence(ConstantReader(6.0)) == pytest.approx(likes, abs=1e-6)
-    assert confidence(ConstantReader(-6.0)) == pytest.approx(dislikes, abs=1e-6)
-    assert confidence(ConstantReader(error=ReaderUnavailable("no"))) == confidence(None) == 0.5
+    assert confidence(ConstantReranker(6.0)) == pytest.approx(likes, abs=1e-6)
+    assert confidence(ConstantReranker(-6.0)) == pytest.approx(dislikes, abs=1e-6)
+    assert confidence(ConstantReranker(error=RerankerUnavailable("no"))) == confidence(None) == 0.5
 
 
-def test_reading_is_automatic_only_in_doubt(open_memory: Callable[[Reader | None], Memory]) -> None:
-    memory = open_memory(WordReader())
-    assert recall(memory, reading="auto").cost.passages_read > 0
-    sure = ReadingPolicy({}, clear_lead=-1.0, clear_confidence=0.0)
+def test_reading_is_automatic_only_in_doubt(open_memory: Callable[[Reranker | None], Memory]) -> None:
+    memory = open_memory(WordReranker())
+    assert recall(memory, rerank="auto").cost.passages_reranked > 0
+    sure = RerankPolicy({}, clear_lead=-1.0, clear_confidence=0.0)
     assert isinstance(memory.strategy, Fused)
-    memory.strategy = replace(memory.strategy, reading=sure)
-    assert recall(memory, reading="auto").cost.passages_read == 0
-    assert recall(memory, reading="always").cost.passages_read > 0
-    assert recall(memory, reading="never").cost.passages_read == 0
+    memory.strategy = replace(memory.strategy, reranking=sure)
+    assert recall(memory, rerank="auto").cost.passages_reranked == 0
+    assert recall(memory, rerank="always").cost.passages_reranked > 0
+    assert recall(memory, rerank="never").cost.passages_reranked == 0
 
 
-@pytest.mark.parametrize("error", [ReaderUnavailable("the server sleeps"), LLMUnavailable("the server sleeps")])
-def test_recall_goes_on_when_the_reader_fails(error: Exception, open_memory: Callable[[Reader | None], Memory]) -> None:
-    found = recall(open_memory(ConstantReader(error=error)))
+@pytest.mark.parametrize("error", [RerankerUnavailable("the server sleeps"), LLMUnavailable("the server sleeps")])
+def test_recall_goes_on_when_the_reader_fails(
+    error: Exception, open_memory: Callable[[Reranker | None], Memory]
+) -> None:
+    found = recall(open_memory(ConstantReranker(error=error)))
     expected = recall(open_memory(None))
     assert [(hit.text, hit.score, hit.why.contributions) for hit in found] == [
         (hit.text, hit.score, hit.why.contributions) for hit in expected
     ]
     assert found.confidence == expected.confidence
     cost = found.cost
-    assert (cost.passages_read, cost.passages_unread, cost.reader_error) == (0, len(TURNS), "the server sleeps")
+    assert (cost.passages_reranked, cost.passages_left, cost.reranker_error) == (0, len(TURNS), "the server sleeps")
 
 
-def test_why_not_reads_as_recall_does(open_memory: Callable[[Reader | None], Memory]) -> None:
-    memory = open_memory(WordReader())
+def test_why_not_reads_as_recall_does(open_memory: Callable[[Reranker | None], Memory]) -> None:
+    memory = open_memory(WordReranker())
     best = recall(memory)[0].id
 
     def rank(reading: str) -> int | None:
-        return memory.why_not(QUESTION, best, limit=1, reading=reading).rank
+        return memory.why_not(QUESTION, best, limit=1, rerank=reading).rank
 
     assert rank("never") != 1
     assert rank("always") == 1
@@ -202,21 +204,21 @@ def test_why_not_reads_as_recall_does(open_memory: Callable[[Reader | None], Mem
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reading": "often"}, "reading is 'often'; give one of 'auto', 'never', 'always'"),
-        ({"reading": None}, "reading is None; give one of"),
-        ({"options": RecallOptions(reading_ms=0)}, "reading_ms is 0; give a number above 0"),
-        ({"options": RecallOptions(reading_ms=cast("float", "fast"))}, "reading_ms is 'fast'; give a number"),
+        ({"rerank": "often"}, "rerank is 'often'; give one of 'auto', 'never', 'always'"),
+        ({"rerank": None}, "rerank is None; give one of"),
+        ({"options": RecallOptions(rerank_ms=0)}, "rerank_ms is 0; give a number above 0"),
+        ({"options": RecallOptions(rerank_ms=cast("float", "fast"))}, "rerank_ms is 'fast'; give a number"),
     ],
 )
 def test_recall_rejects_wrong_reading_options(
-    options: dict[str, Any], message: str, open_memory: Callable[[Reader | None], Memory]
+    options: dict[str, Any], message: str, open_memory: Callable[[Reranker | None], Memory]
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
         recall(open_memory(None), **options)
 
 
-def test_reading_starts_no_batch_that_would_end_too_late(open_memory: Callable[[Reader | None], Memory]) -> None:
-    memory, reader, seconds = open_memory(None), WordReader(), iter(range(100))
+def test_reading_starts_no_batch_that_would_end_too_late(open_memory: Callable[[Reranker | None], Memory]) -> None:
+    memory, reranker, seconds = open_memory(None), WordReranker(), iter(range(100))
     graph, query = memory.graph(), memory.build_query(QUESTION)
 
     def read_nodes(rows: NDArray[np.intp]) -> list[Any]:
@@ -224,7 +226,7 @@ def test_reading_starts_no_batch_that_would_end_too_late(open_memory: Callable[[
 
     def read(time_limit: float | None) -> tuple[int, int]:
         clock = iter(seconds)  # every look at the clock is a second later, so a batch takes one second
-        one = CandidateReading(reader, graph, query, read_nodes, time_limit, clock=lambda: float(next(clock)))
+        one = CandidateReranking(reranker, graph, query, read_nodes, time_limit, clock=lambda: float(next(clock)))
         assert np.isfinite(one(np.arange(4), graph.episodes)).sum() == one.count
         return one.count, one.unread_count
 
@@ -235,13 +237,13 @@ def test_reading_starts_no_batch_that_would_end_too_late(open_memory: Callable[[
 
 def test_reading_counts_by_genre(tmp_path: Path) -> None:
     weights = {Genre.UTTERANCE: 0.5, Genre.STATEMENT: 1.0, Genre.PASSAGE: 0.25, Genre.LONG_TURN: 2.0}
-    ranker = Ranker(*(LinearModel(0.0, {READING: weights[genre]}) for genre in Genre))
+    ranker = Ranker(*(LinearModel(0.0, {RERANKING: weights[genre]}) for genre in Genre))
     with Memory(
         tmp_path / "m.db",
         embedder=HashingEmbedder(64),
-        reader=WordReader(),
+        reranker=WordReranker(),
         clock=FakeClock(),
-        strategy=Fused(ranker=ranker, reading=NO_PREFERENCE),
+        strategy=Fused(ranker=ranker, reranking=NO_PREFERENCE),
     ) as memory:
         memory.remember(
             [
@@ -253,8 +255,8 @@ def test_reading_counts_by_genre(tmp_path: Path) -> None:
                 *(Episode(f"The {name} is old.") for name in ("boat", "tower", "bridge", "house")),
             ]
         )
-        found = memory.recall("Which cello is old?", reading="always")
-    gains = {hit.id: {one.feature: one.value for one in hit.why.contributions}.get(READING) for hit in found}
+        found = memory.recall("Which cello is old?", rerank="always")
+    gains = {hit.id: {one.feature: one.value for one in hit.why.contributions}.get(RERANKING) for hit in found}
     assert [gains[genre] for genre in ("utterance", "statement", "passage", "long")] == pytest.approx(
         [5.0, 10.0, 2.5, 20.0]
     )

@@ -1,4 +1,4 @@
-"""The contract of readers, two that need no model, and a server of a reranker."""
+"""The contract of rerankers, two that need no model, and a server of a reranker."""
 # ruff: noqa: S101  # these are tests
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ReaderUnavailable
+from ..errors import RerankerUnavailable
 from ..language.terms import extract_terms
-from ..model.ports import CascadeReader, CodeReader, Passage, PassageCodes, Reader
+from ..model.ports import CascadeReranker, CodeReranker, Passage, PassageCodes, Reranker
 from .servers import FakeServer, ScriptedResponse
 
 ASKED_ON = date(2026, 5, 3)
 
 
-class ReaderContract:
-    """The contract of every reader. The fixture ``reader`` returns the one to test.
+class RerankerContract:
+    """The contract of every reranker. The fixture ``reranker`` returns the one to test.
 
-    ``unavailable_reader`` returns one that cannot answer, if there is such a thing. ``tolerance`` is how much a
+    ``unavailable_reranker`` returns one that cannot answer, if there is such a thing. ``tolerance`` is how much a
     passage's score may change with the other passages of a call, for models whose rounding depends on them.
     """
 
@@ -33,8 +33,8 @@ class ReaderContract:
     """The texts of the passages, of every kind."""
     tolerance: float = 0.0
 
-    def unavailable_reader(self) -> Reader | None:
-        """Return a reader that cannot answer, or None."""
+    def unavailable_reranker(self) -> Reranker | None:
+        """Return a reranker that cannot answer, or None."""
         return None
 
     @property
@@ -46,86 +46,86 @@ class ReaderContract:
         ]
         return full + [Passage(text) for text in self.texts]
 
-    def test_scores_are_finite_for_each_passage(self, reader: Reader) -> None:
+    def test_scores_are_finite_for_each_passage(self, reranker: Reranker) -> None:
         """Scores are finite log-odds, one per passage, also for an odd question or a batch that is too large."""
         for question in (self.question, "\ud800 <|im_end|> \0", "?"):
-            scores = reader.read(question, self.passages, asked_on=ASKED_ON)
+            scores = reranker.read(question, self.passages, asked_on=ASKED_ON)
             assert scores.shape == (len(self.passages),)
             assert scores.dtype == np.float64
             assert np.isfinite(scores).all()
 
-    def test_score_is_independent_of_other_passages(self, reader: Reader) -> None:
+    def test_score_is_independent_of_other_passages(self, reranker: Reranker) -> None:
         """Alone, together or in reverse order: the same numbers."""
-        passages = self.passages[: reader.batch_size]
-        together = reader.read(self.question, passages, asked_on=ASKED_ON)
-        alone = [reader.read(self.question, [passage], asked_on=ASKED_ON) for passage in passages]
-        reverse = reader.read(self.question, passages[::-1], asked_on=ASKED_ON)[::-1]
+        passages = self.passages[: reranker.batch_size]
+        together = reranker.read(self.question, passages, asked_on=ASKED_ON)
+        alone = [reranker.read(self.question, [passage], asked_on=ASKED_ON) for passage in passages]
+        reverse = reranker.read(self.question, passages[::-1], asked_on=ASKED_ON)[::-1]
         assert np.allclose(together, np.concatenate(alone), rtol=0, atol=self.tolerance)
         assert np.allclose(together, reverse, rtol=0, atol=self.tolerance)
 
-    def test_codes_give_the_scores_of_their_texts(self, reader: Reader) -> None:
-        """A reader that encodes texts apart reads codes as it reads the texts, the first in any case."""
-        if not isinstance(reader, CodeReader):
+    def test_codes_give_the_scores_of_their_texts(self, reranker: Reranker) -> None:
+        """A reranker that encodes texts apart reads codes as it reads the texts, the first in any case."""
+        if not isinstance(reranker, CodeReranker):
             return
         passages = self.passages[: len(self.texts)]
         (previous,), own = (
-            reader.encode(texts) for texts in ([passages[0].previous_turn], [p.own_text for p in passages])
+            reranker.encode(texts) for texts in ([passages[0].previous_turn], [p.own_text for p in passages])
         )
-        found = reader.read_codes(self.question, [PassageCodes(codes, previous) for codes in own])
+        found = reranker.read_codes(self.question, [PassageCodes(codes, previous) for codes in own])
         was_read = np.isfinite(found)
         assert was_read[0]
-        expected = reader.read(self.question, passages, asked_on=ASKED_ON)
+        expected = reranker.read(self.question, passages, asked_on=ASKED_ON)
         assert np.allclose(found[was_read], expected[was_read], rtol=0, atol=self.tolerance)
-        assert reader.read_codes(self.question, []).shape == (0,)
+        assert reranker.read_codes(self.question, []).shape == (0,)
 
-    def test_no_passages_give_no_scores(self, reader: Reader) -> None:
+    def test_no_passages_give_no_scores(self, reranker: Reranker) -> None:
         """An empty list is valid."""
-        scores = reader.read(self.question, [], asked_on=ASKED_ON)
+        scores = reranker.read(self.question, [], asked_on=ASKED_ON)
         assert scores.shape == (0,)
         assert scores.dtype == np.float64
 
-    def test_reads_concurrently(self, reader: Reader) -> None:
+    def test_reads_concurrently(self, reranker: Reranker) -> None:
         """Several threads get the scores that one gets."""
         passages = self.passages[:2]
-        expected = reader.read(self.question, passages, asked_on=ASKED_ON)
+        expected = reranker.read(self.question, passages, asked_on=ASKED_ON)
         with ThreadPoolExecutor(4) as pool:
-            found = pool.map(lambda _: reader.read(self.question, passages, asked_on=ASKED_ON), range(8))
+            found = pool.map(lambda _: reranker.read(self.question, passages, asked_on=ASKED_ON), range(8))
         assert all(np.allclose(scores, expected, rtol=0, atol=self.tolerance) for scores in found)
 
-    def test_has_name_and_batch_size(self, reader: Reader) -> None:
+    def test_has_name_and_batch_size(self, reranker: Reranker) -> None:
         """The name is not empty and the batch size is positive."""
-        assert reader.name
-        assert reader.batch_size > 0
+        assert reranker.name
+        assert reranker.batch_size > 0
 
-    def test_second_model_scores_each_passage_alone(self, reader: Reader) -> None:
-        """A reader with two models reads passages again: finite log-odds, independent of other passages."""
-        if not isinstance(reader, CascadeReader):
+    def test_second_model_scores_each_passage_alone(self, reranker: Reranker) -> None:
+        """A reranker with two models reads passages again: finite log-odds, independent of other passages."""
+        if not isinstance(reranker, CascadeReranker):
             return
-        assert reader.reread_batch_size > 0
-        first = reader.read(self.question, self.passages, asked_on=ASKED_ON)
-        scores = reader.reread(self.question, self.passages, first, asked_on=ASKED_ON)
-        reverse = reader.reread(self.question, self.passages[::-1], first[::-1], asked_on=ASKED_ON)[::-1]
+        assert reranker.reread_batch_size > 0
+        first = reranker.read(self.question, self.passages, asked_on=ASKED_ON)
+        scores = reranker.reread(self.question, self.passages, first, asked_on=ASKED_ON)
+        reverse = reranker.reread(self.question, self.passages[::-1], first[::-1], asked_on=ASKED_ON)[::-1]
         assert scores.shape == first.shape
         assert np.isfinite(scores).all()
         assert np.allclose(scores, reverse, rtol=0, atol=self.tolerance)
-        assert reader.reread(self.question, [], np.zeros(0), asked_on=ASKED_ON).shape == (0,)
+        assert reranker.reread(self.question, [], np.zeros(0), asked_on=ASKED_ON).shape == (0,)
 
     def test_unavailable_raises_reader_unavailable(self) -> None:
-        """Every call raises ``ReaderUnavailable`` with a message."""
-        reader = self.unavailable_reader()
-        if reader is None:
+        """Every call raises ``RerankerUnavailable`` with a message."""
+        reranker = self.unavailable_reranker()
+        if reranker is None:
             return
         for _ in range(2):
             message = ""
             try:
-                reader.read(self.question, self.passages, asked_on=ASKED_ON)
-            except ReaderUnavailable as error:
+                reranker.read(self.question, self.passages, asked_on=ASKED_ON)
+            except RerankerUnavailable as error:
                 message = str(error)
             assert message, "it answered, or did not say what is wrong"
 
 
 class FakeRerankServer(FakeServer):
-    """A reranker behind an endpoint of a shape of ``RerankReader``, scoring as :class:`OverlapReader` does.
+    """A reranker behind an endpoint of a shape of ``EndpointReranker``, scoring as :class:`OverlapReranker` does.
 
     ``url`` is its address, which ends before ``/rerank``. ``responses``, if given, are sent instead of scores.
     """
@@ -139,7 +139,7 @@ class FakeRerankServer(FakeServer):
 def rerank_response(shape: str, body: Mapping[str, Any]) -> object:
     """Return the response of an endpoint to a request, best passage first, as the real ones do."""
     texts = body["texts" if shape == "tei" else "documents"]
-    log_odds = OverlapReader().read(body["query"], [Passage(text) for text in texts], asked_on=ASKED_ON)
+    log_odds = OverlapReranker().read(body["query"], [Passage(text) for text in texts], asked_on=ASKED_ON)
     is_raw = body["raw_scores"] if shape == "tei" else shape == "llama-server"
     scores = log_odds if is_raw else 1 / (1 + np.exp(-log_odds))
     key = "score" if shape == "tei" else "relevance_score"
@@ -148,8 +148,8 @@ def rerank_response(shape: str, body: Mapping[str, Any]) -> object:
     return results if shape == "tei" else {"model": body["model"], "results": results}
 
 
-class OverlapReader:
-    """A reader for tests: the more of the question's terms a passage has, the likelier it answers."""
+class OverlapReranker:
+    """A reranker for tests: the more of the question's terms a passage has, the likelier it answers."""
 
     name = "overlap"
     batch_size = 8
@@ -162,8 +162,8 @@ class OverlapReader:
         return 12.0 * np.array(shared, np.float64) / max(1, len(terms)) - 6.0
 
 
-class ConstantReader:
-    """A reader for tests that gives every passage the same log-odds; ``received_passages`` records the passages.
+class ConstantReranker:
+    """A reranker for tests that gives every passage the same log-odds; ``received_passages`` records the passages.
 
     With ``error`` it raises that error instead.
     """
