@@ -1,7 +1,8 @@
 """Draw the effect of consolidation for docs/consolidation.md: one question on the demo's chat, before and after.
 
 ``python benchmarks/draw_consolidation.py docs/pictures/consolidation.svg``. The ``supersedes`` fields of the chat are
-left out, so consolidation finds what is drawn. The recalls are without the reader.
+left out, so consolidation finds what is drawn; an update that it leaves pending is accepted. The recalls are without
+the reader.
 """
 
 import argparse
@@ -49,14 +50,15 @@ def main() -> None:
         memory.remember(episodes())
         before = memory.recall(QUESTION, log_access=False, reading="never")
         result = memory.consolidate()
+        found_ids = {hit.id for hit in before}
+        updates = [*memory.facts.updates(), *memory.facts.updates(pending=True)]
+        update = max((one for one in updates if one.old.id in found_ids), key=lambda one: one.confidence)
+        if update in memory.facts.updates(pending=True):
+            memory.facts.accept(update.old.id, update.new.id)
         after = memory.recall(QUESTION, log_access=False, reading="never")
-        old = next(hit for hit in after if hit.validity is not None and hit.validity.superseded_by)
-        updates = [update for update in memory.facts.updates() if update.old.id == old.id]
-        surest = max(updates, key=lambda update: update.confidence)
-        new, confidence = surest.new.id, surest.confidence
-    colors = {old.id: "#2b6cb0", new: "#b4232a"}
+    colors = {update.old.id: "#2b6cb0", update.new.id: "#b4232a"}
     pairs = result.counts["supersedes"]
-    caption = f"The later message corrects the earlier one (confidence {confidence:.2f}). Pairs found: {pairs}."
+    caption = f"The later message corrects the earlier one (confidence {update.confidence:.2f}). Pairs found: {pairs}."
     width, height = 2 * WIDTH + 90, 110 + SHOWN * ROW
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {FONT}>']
     parts.append('<rect width="100%" height="100%" fill="#ffffff"/>')
