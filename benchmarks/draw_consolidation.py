@@ -3,7 +3,8 @@
 The picture has one question on the demo's chat, before and after.
 
 ``python benchmarks/draw_consolidation.py docs/pictures/consolidation.svg``. The ``supersedes`` fields of the chat are
-left out, so consolidation finds what is drawn. The recalls are without the reranker.
+left out, so consolidation finds what is drawn; an update that it leaves pending is accepted. The recalls are without
+the reranker.
 """
 
 import argparse
@@ -51,14 +52,15 @@ def main() -> None:
         memory.remember(episodes())
         before = memory.recall(QUESTION, options=RecallOptions(log_access=False), rerank="never")
         result = memory.consolidate()
+        found_ids = {hit.id for hit in before}
+        updates = [*memory.facts.updates(), *memory.facts.updates(pending=True)]
+        update = max((one for one in updates if one.old.id in found_ids), key=lambda one: one.confidence)
+        if update in memory.facts.updates(pending=True):
+            memory.facts.accept(update.old.id, update.new.id)
         after = memory.recall(QUESTION, options=RecallOptions(log_access=False), rerank="never")
-        old = next(hit for hit in after if hit.validity is not None and hit.validity.superseded_by)
-        updates = [update for update in memory.facts.updates() if update.old.id == old.id]
-        surest = max(updates, key=lambda update: update.confidence)
-        new, confidence = surest.new.id, surest.confidence
-    colors = {old.id: "#2b6cb0", new: "#b4232a"}
+    colors = {update.old.id: "#2b6cb0", update.new.id: "#b4232a"}
     pairs = result.counts["supersedes"]
-    caption = f"The later message corrects the earlier one (confidence {confidence:.2f}). Pairs found: {pairs}."
+    caption = f"The later message corrects the earlier one (confidence {update.confidence:.2f}). Pairs found: {pairs}."
     width, height = 2 * WIDTH + 90, 110 + SHOWN * ROW
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {FONT}>']
     parts.append('<rect width="100%" height="100%" fill="#ffffff"/>')

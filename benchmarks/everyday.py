@@ -76,9 +76,9 @@ def update_pairs(memory: Memory, *, contradictions: bool = False) -> dict[tuple[
     }
 
 
-def report_updates(store: SQLiteStore, embedder: Embedder, options: dict[str, Any]) -> None:
+def report_updates(store: SQLiteStore, embedder: Embedder, options: dict[str, Any], limit: int | None) -> None:
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for case in read_cases("everyday_matrix"):
+    for case in read_cases("everyday_matrix")[:limit]:
         count = counts.setdefault((case["part"], case["by"]), Counter())
         memory = memory_of_case(store, embedder, case, options)
         before = is_new_first(memory, case["ask"], case)
@@ -104,9 +104,9 @@ def report_updates(store: SQLiteStore, embedder: Embedder, options: dict[str, An
         )
 
 
-def report_look_alikes(store: SQLiteStore, embedder: Embedder, options: dict[str, Any]) -> None:
+def report_look_alikes(store: SQLiteStore, embedder: Embedder, options: dict[str, Any], limit: int | None) -> None:
     counts: dict[str, Counter[str]] = {}
-    for case in read_cases("everyday_control"):
+    for case in read_cases("everyday_control")[:limit]:
         memory = memory_of_case(store, embedder, case, options)
         memory.consolidate()
         is_pending = bool(memory.facts.updates(pending=True))
@@ -121,9 +121,9 @@ def report_look_alikes(store: SQLiteStore, embedder: Embedder, options: dict[str
         )
 
 
-def report_two_facts(store: SQLiteStore, embedder: Embedder, options: dict[str, Any]) -> None:
+def report_two_facts(store: SQLiteStore, embedder: Embedder, options: dict[str, Any], limit: int | None) -> None:
     count = Counter[str]()
-    for case in read_cases("two_facts"):
+    for case in read_cases("two_facts")[:limit]:
         memory = memory_of_case(store, embedder, case, options)
         memory.consolidate()
         if (case["old"], case["new"]) in update_pairs(memory):
@@ -140,14 +140,15 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--rules", action="store_true", help="without the update scorer")
     options.add_argument("--embedder", choices=sorted(PACKAGED_EMBEDDERS), help="by default that of a new scope")
+    options.add_argument("--limit", type=int, help="the most cases of each file")
     given = options.parse_args()
     memory_options = {"update_scorer": None} if given.rules else {}
     with tempfile.TemporaryDirectory() as folder:
         store = SQLiteStore(Path(folder) / "m.db")
         embedder = PACKAGED_EMBEDDERS.get(given.embedder, DEFAULT_EMBEDDER)()
-        report_updates(store, embedder, memory_options)
-        report_look_alikes(store, embedder, memory_options)
-        report_two_facts(store, embedder, memory_options)
+        report_updates(store, embedder, memory_options, given.limit)
+        report_look_alikes(store, embedder, memory_options, given.limit)
+        report_two_facts(store, embedder, memory_options, given.limit)
         store.close()
 
 
