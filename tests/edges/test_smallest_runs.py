@@ -19,7 +19,7 @@ HASHING = ("--embedder", "hashing:64")
 DATA = ("--data", "DATA")
 TINY = (*DATA, "--set", "tiny")
 ARGUMENTS: dict[str, Sequence[str]] = {
-    "ahead": (*TINY, "--limit", "4", "--reading", "never", *HASHING),
+    "ahead": (*TINY, "--limit", "4", "--rerank", "never", *HASHING),
     "async_lag": ("--episodes", "20", "--repeat", "1", "--embedder", "hashing"),
     "before_after": (*TINY, *HASHING),
     "budget": TINY,
@@ -34,7 +34,7 @@ ARGUMENTS: dict[str, Sequence[str]] = {
     "fact_updates": ("--logs", "--rules", "--embedder", "minilm"),
     "feedback": TINY,
     "filters": ("--memories", "500"),
-    "follow_up": ("--embedder", "minilm", "--reading", "never"),
+    "follow_up": ("--embedder", "minilm", "--rerank", "never"),
     "goals": ("--set", "talks", "--spaces", "1"),
     "lifelong": (*TINY, "--spaces", "1", *HASHING),
     "log_growth": ("--recalls", "200", "--memories", "20"),

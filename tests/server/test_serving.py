@@ -94,7 +94,7 @@ def test_origin_that_is_wrong_or_unsafe_is_refused(options: tuple[str, ...], mes
         ("ECPHORA_EMBEDDER", "no embedder is called 'nothing'"),
         ("ECPHORA_STRATEGY", "no strategy is called 'nothing'"),
         ("ECPHORA_EXTRACTOR", "no extractor is called 'nothing'"),
-        ("ECPHORA_READER", "no reader is called 'nothing'"),
+        ("ECPHORA_RERANKER", "no reranker is called 'nothing'"),
     ],
 )
 @pytest.mark.parametrize("command", [("serve",), ("mcp", "--http")], ids=" ".join)
