@@ -16,7 +16,7 @@ from .quantities import quantities
 from .values import Identifier
 
 MAX_ASKED = 8
-"""The most identifiers of a question that are looked up: a longer text is no question about one of them."""
+"""The most identifiers of a question that are looked up; a text with more asks about none of them."""
 
 
 def index_hashes(*texts: str | None) -> NDArray[np.uint32]:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class IdentifierKind(StrEnum):
-    """What an identifier is by its shape; two of one kind are look-alikes."""
+    """What an identifier is by its shape; two identifiers of the same kind are look-alikes."""
 
     NUMBER = "number"
     CODE = "code"
