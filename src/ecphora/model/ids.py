@@ -9,7 +9,7 @@ CLAIM_PREFIX = "claim:"
 DESCRIPTION_PREFIX = "description:"
 EXCHANGE_PREFIX = "exchange:"
 NODE_PREFIXES = (ENTITY_PREFIX, INSIGHT_PREFIX, QUESTION_PREFIX, CLAIM_PREFIX, DESCRIPTION_PREFIX, EXCHANGE_PREFIX)
-"""The id of an episode may not begin with one of these."""
+"""Prefixes with which the id of an episode may not begin."""
 MERGE_PREFIX = "merge:"
 REJECT_PREFIX = "reject:"
 ACCEPT_PREFIX = "accept:"

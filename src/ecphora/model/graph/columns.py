@@ -86,7 +86,7 @@ class Table:
         return tuple(self._columns)
 
     def append(self, **values: ArrayLike | Sequence[object]) -> "Table":
-        """Return the table with values added to every column, all of one length."""
+        """Return the table with values added to every column, equally many to each."""
         grown = {}
         for name, column in self._columns.items():
             grown[name] = column.append(_to_array(values[name], column.view.dtype))
@@ -121,7 +121,7 @@ class InvertedIndex:
     __slots__ = ("_keys", "_starts", "positions")
 
     def __init__(self, values: Values, positions: Rows | None = None) -> None:
-        """``positions`` are those of an earlier index of the same values."""
+        """``positions`` comes from an earlier index of the same values."""
         self.positions: Rows = np.argsort(values, kind="stable") if positions is None else positions
         """The positions of the values in the base, by ascending value."""
         self._keys = values[self.positions]
@@ -182,7 +182,7 @@ class Vocabulary:
         return -1 if name is None else self._codes.get(name, -1)
 
     def append(self, names: Iterable[str | None]) -> "Vocabulary":
-        """Return the vocabulary with the new ones of some names added."""
+        """Return the vocabulary with those names added that are new."""
         fresh = [name for name in dict.fromkeys(names) if name is not None and name not in self._codes]
         if not fresh:
             return self

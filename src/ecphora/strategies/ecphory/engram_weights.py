@@ -26,7 +26,7 @@ def certainty(index: EngramIndex, places: Rows) -> Similarities:
 
 
 def importance_factor(index: EngramIndex, places: Rows) -> Similarities:
-    """0.8 + 0.04 importance (4.11), the mean of an engram's descriptions, over that of the default importance.
+    """0.8 + 0.04 importance (4.11), the mean of an engram's descriptions, over the value for the default importance.
 
     So it is 1 for an engram without a description.
     """

@@ -10,7 +10,7 @@ from .insight_particle import Particle
 
 
 def cued_strand(current: Particle, before: Particle | None) -> Edge | None:
-    """The strand between a particle and the turn ``before`` it, if a cue word makes one the cause of the other.
+    """The strand between a particle and the turn ``before`` it, if a cue word makes either the cause of the other.
 
     Questions and requests neither cause nor follow, and both turns must be of one session and source.
     """
