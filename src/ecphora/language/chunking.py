@@ -375,7 +375,7 @@ class _ChunkBuilder:
 
 
 def _split_block(block: str, *, is_line_oriented: bool) -> Iterator[tuple[int, str]]:
-    """Lines or sentences with their offsets and trailing white space; those longer than a chunk are split."""
+    """Lines or sentences with their offsets and trailing white space; units longer than a chunk are split."""
     line_ends_split = is_line_oriented or not _is_hard_wrapped(block)
     start = 0
     for match in _BREAK.finditer(block):

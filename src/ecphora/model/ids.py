@@ -1,4 +1,4 @@
-"""Ids that Ecphora assigns: their prefixes, and those derived from a content, so that equal contents have equal ids."""
+"""Ids that Ecphora assigns: their prefixes, and ids derived from a content, so that equal contents have equal ids."""
 
 from hashlib import blake2b
 

@@ -1,6 +1,6 @@
 """Protocols of the components around the memory. Each has a contract test in :mod:`ecphora.testing`.
 
-This file is over 400 lines because it is the list of all ports, each documented for those who implement it.
+This file is over 400 lines because it is the list of all ports, each documented for its implementers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -245,7 +245,7 @@ class Extractor(Protocol):
 
 
 class ExtractionRun(Extractor, Protocol):
-    """An extractor for one call of ``remember``, with a budget of its own, which counts the texts it reads."""
+    """An extractor for one call of ``remember``, with a budget of its own and a report."""
 
     @property
     def report(self) -> ExtractionReport:
@@ -294,7 +294,7 @@ class Prompt(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reply(ShortRepr):
-    """A language model's reply, verbatim, and what it cost; ``cost_usd`` is 0 where the price is unknown."""
+    """A language model's reply, verbatim, and its cost; ``cost_usd`` is 0 where the price is unknown."""
 
     text: str
     tokens_in: int
@@ -407,7 +407,7 @@ class StoredSnapshot(ShortRepr):
 class SnapshotStore(Store, Protocol):
     """A store that keeps the columns of a scope's graph, so that the scope opens faster.
 
-    A commit that deletes or overwrites rows also removes them from the snapshot; the simplest way is to delete it.
+    A commit that deletes or overwrites rows also removes them from the snapshot; it may simply delete the snapshot.
     """
 
     def graph_snapshot(self, scope: str, /) -> StoredSnapshot | None:

@@ -175,7 +175,7 @@ def _encode_media(one: "Media") -> dict[str, Any]:
 class Media(JsonObject):
     """A picture, sound or video of a memory, by reference.
 
-    ``reference`` is a URI or path; nothing is ever loaded from it. ``caption`` says what it shows; it is indexed and
+    ``reference`` is a URI or path; nothing is ever loaded from it. ``caption`` describes the content; it is indexed and
     embedded with the text of the memory. ``vector`` comes from an embedder of the caller, whose name is ``model``;
     vectors of different models are never compared. A medium that comes back from the memory has no vector.
     """
@@ -720,8 +720,8 @@ class Query(JsonObject):
     (0..1) of the query's language the embedder reads, ``similarity_floor`` at which cosine it finds two texts
     unrelated. ``english_vector`` is the vector of an English query for the English vectors of memories, else ``None``.
 
-    ``term_hashes`` are the hashes of the content words, in order. ``word_vectors`` has the vectors of these words as
-    they stand in the query, zeros for words without a vector, shape ``(len(term_hashes), dim)``; ``None`` if the
+    ``term_hashes`` are the hashes of the content words, in order. ``word_vectors`` has the vectors of the content words
+    as they stand in the query, zeros for words without a vector, shape ``(len(term_hashes), dim)``; ``None`` if the
     embedder gives none. ``entity_ids`` are the ids of the entities that the query names. ``relation_names`` are the
     names that memories give to relations in the query, such as "my sister"; ``named_text`` is the text with these names
     in their place, "" if there are none.
@@ -849,7 +849,7 @@ class Hit(JsonObject):
 
     @property
     def reason(self) -> str:
-        """What distinguishes the memory from those ranked after it: at most two clauses, separated by a semicolon.
+        """What distinguishes the memory from the memories after it: at most two clauses, separated by a semicolon.
 
         Empty where no reasons were asked for, where the memory is the only hit, and where nothing distinguishes it. The
         reason is computed when it is first read. If the ``Memory`` was closed before that, the reason names other
@@ -890,7 +890,7 @@ class HitGroup(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EngramHit(JsonObject):
-    """A person, place or thing that hits mention; ``ids`` are the ids of these hits, best first.
+    """A person, place or thing that hits mention; ``ids`` are the ids of the hits, best first.
 
     ``score``, 0 to 1, says how near the engram is to the question. A language model read ``type``, ``description`` and
     ``importance``, 1 to 5, in the best of the hits; they are None without a language model.

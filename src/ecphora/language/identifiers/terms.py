@@ -1,4 +1,4 @@
-"""The hashes by which identifiers and quantities are indexed, and those by which a question looks them up.
+"""The hashes by which identifiers and quantities are indexed, and by which a question looks them up.
 
 They are kept apart from the terms of words: a memory's text analysis has them with the count 0.
 """

@@ -1,4 +1,4 @@
-"""Tells what a text states as a fact from what it asks, supposes, advises or reports, and from former states.
+"""Tells the facts that a text states from questions, suppositions, advice, reports and former states.
 
 By words and phrases, for English, German, Spanish, French, Portuguese, Chinese and Japanese. The distinction is known
 as event factuality: Roser Saurí and James Pustejovsky, "FactBank: a corpus annotated with event factuality", 2009.

@@ -1,4 +1,4 @@
-"""Columns of a graph that follow from others: the order of turns, and values of rows with those before them."""
+"""Columns of a graph that follow from others: the order of turns, and values of rows with their previous rows."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace

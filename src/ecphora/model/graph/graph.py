@@ -241,14 +241,14 @@ class Graph:
     def edges_from(self, rows: Rows, *links: Link) -> tuple[Rows, Rows]:
         """Find the entries of table ``edges`` that leave distinct rows, and for each the index of its row.
 
-        With ``links``, only edges of one of these links.
+        With ``links``, only edges with one of the links.
         """
         return self._select_links(*self._lookup("src", self.edges["src"], rows), links)
 
     def edges_to(self, rows: Rows, *links: Link) -> tuple[Rows, Rows]:
         """Find the entries of table ``edges`` that arrive at distinct rows, and for each the index of its row.
 
-        With ``links``, only edges of one of these links.
+        With ``links``, only edges with one of the links.
         """
         return self._select_links(*self._lookup("dst", self.edges["dst"], rows), links)
 

@@ -126,7 +126,7 @@ class LateInteractionReranker:
 
 
 def combine_log_odds(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The log-odds from the log-odds of two models; those of the second may be NaN."""
+    """The log-odds by two models together; ``second`` may have NaN."""
     found: NDArray[np.float64] = np.where(np.isnan(second), first, SUM_SHARE * (first + second))
     return found
 

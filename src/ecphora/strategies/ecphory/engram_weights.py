@@ -19,7 +19,7 @@ def specificity(graph: Graph, mention_counts: NDArray[np.int64]) -> Similarities
 
 
 def certainty(index: EngramIndex, places: Rows) -> Similarities:
-    """The certainty that engrams are names: higher for those found both in texts and in titles."""
+    """The certainty that engrams are names: higher for engrams found both in texts and in titles."""
     title_counts = index.title_counts[places]
     found_twice = (title_counts > 0) & (index.mention_counts[places] > title_counts)
     return np.where(found_twice, DOUBLE_CERTAINTY, SINGLE_CERTAINTY).astype(np.float32)

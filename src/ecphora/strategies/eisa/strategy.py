@@ -1,9 +1,9 @@
 """``eisa``: similarity above a threshold, weighted by the recency of the last access; a recall is itself an episode.
 
 "Episodic Interaction Separation Architecture", GitHub ``shankarchawla1776/EISA`` at commit aa331ba: a README and some
-code, no paper and no evaluation. Sections are of docs/explanation/papers.md; what is marked inferred was not published.
-(An older README, 00775ed, has the chance of retrieval go to 0 as the weight goes to 1, which among scores of this form
-only κ = 1 gives; the newer README takes it back.)
+code, no paper and no evaluation. Section numbers refer to docs/explanation/papers.md; what is marked inferred was not
+published. (An older README, 00775ed, has the chance of retrieval go to 0 as the weight goes to 1, which among scores of
+this form only κ = 1 gives; the newer README takes it back.)
 """
 
 from dataclasses import dataclass

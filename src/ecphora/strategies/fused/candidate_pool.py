@@ -109,7 +109,7 @@ def build_pool(graph: Graph, query: Query) -> CandidatePool:
     title_matches = entity_links.rows_about(graph, query_entities)
     title_matches = title_matches[mask[title_matches]]
     best = fusion.top_k(np.where(mask, scores.combined, -1), POOL_SIZE)  # a small memory enters the pool whole
-    # Only the best rows and those reached by entities can be seeds.
+    # Only the best rows and rows reached by entities can be seeds.
     candidates, boosted = np.union1d(best, title_matches), scores.combined.copy()
     boosted[title_matches] += TITLE_BOOST
     seeds = candidates[fusion.top_rows(boosted[candidates], mask[candidates], entity_links.MAX_SEEDS)]

@@ -249,7 +249,7 @@ def _expand_contributions(graph: Graph, pool: CandidatePool, ranked_pool: Ranked
 
 
 def _activation_paths(pool: CandidatePool, features: Collection[str]) -> dict[str, ActivationPath]:
-    """The paths of the features that lead from one memory to another, for those among ``features``."""
+    """The paths of the ``features`` that lead from one memory to another."""
     graph = pool.graph
     links = {
         "title link": pool.title_links,

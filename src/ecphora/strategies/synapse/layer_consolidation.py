@@ -68,7 +68,7 @@ class Layer:
     episode_count: int
 
     def edges_from(self, graph: Graph, rows: Rows) -> EdgeList:
-        """Every edge that leaves some rows of the graph, including those to adjacent turns."""
+        """Every edge that leaves some rows of the graph, including the edges to adjacent turns."""
         in_layer = rows[rows < len(self.starts) - 1]
         counts = self.starts[in_layer + 1] - self.starts[in_layer]
         places = concatenate_ranges(self.starts[in_layer], counts)

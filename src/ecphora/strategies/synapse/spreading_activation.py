@@ -95,7 +95,7 @@ def propagate(
     delta: float,
     use_fan_effect: bool = True,
 ) -> Iteration:
-    """``u_i = (1-δ)·a_i + Σ_{j→i} S · w_ji · a_j / fan(j)``: what each row keeps, and what it receives.
+    """``u_i = (1-δ)·a_i + Σ_{j→i} S · w_ji · a_j / fan(j)``: the activation that each row keeps, and receives.
 
     ``edges`` are all edges that leave active rows; only edges between rows under ``reachable`` transmit. Without
     ``use_fan_effect`` nothing is divided by fan(j): a hub sends its full activation to every neighbor.

@@ -1,8 +1,8 @@
 """SynapticRAG: every memory is a neuron, and storing a memory is a query too.
 
 Yuki Hou, Haruki Tamoto, Qinghua Zhao, Homei Miyashita, "SynapticRAG: Enhancing Temporal Memory Retrieval in Large
-Language Models through Synaptic Mechanisms", Findings of ACL 2025, pp. 20422-20436, arXiv 2410.13553. Sections are of
-docs/explanation/papers.md, which has equations and constants from the authors' code.
+Language Models through Synaptic Mechanisms", Findings of ACL 2025, pp. 20422-20436, arXiv 2410.13553. Section numbers
+refer to docs/explanation/papers.md, which has equations and constants from the authors' code.
 
 A cue stimulates the memories similar to it, these pass a weakened stimulus on, and memories whose membrane potential
 crosses a threshold fire and are recalled.

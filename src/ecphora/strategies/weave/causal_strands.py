@@ -1,4 +1,4 @@
-"""Causal strands by cue words: from a memory to what it caused. Cognitive Weave, 3.4.2.
+"""Causal strands by cue words: from cause to effect. Cognitive Weave, 3.4.2.
 
 A text that begins with a cue, such as "because" or "that's why", speaks of the turn before it. The strands that a
 language model finds are links already (:mod:`ecphora.remember.encode`).

@@ -1,8 +1,8 @@
 """The network of multilingual-e5-small. Its files are part of the package; ``training/build_e5.py`` makes them.
 
 Its graph can stop after the ninth of twelve layers. The last layers fit the tokens to the mean that is the vector of a
-text; those before tell more of each token. A branch of it stops after the eighth layer and has low-rank adapters as
-inputs, for cross-encoders over pairs of texts (:mod:`.pair_adapters`).
+text; earlier layers tell more of each token. A branch of the graph stops after the eighth layer and has low-rank
+adapters as inputs, for cross-encoders over pairs of texts (:mod:`.pair_adapters`).
 """
 
 from collections import OrderedDict
@@ -32,7 +32,7 @@ FILE_DIGESTS = {
 """SHA-256 of the model's files."""
 
 LAYERS, MIDDLE_LAYERS = 12, 9
-"""All layers, and those before the middle states."""
+"""How many layers there are, and how many come before the middle states."""
 MIDDLE_SWITCH = "stop_at_middle"
 """The input of the graph that leaves out the layers after ``MIDDLE_LAYERS``."""
 ADAPTED_LAYERS = 8

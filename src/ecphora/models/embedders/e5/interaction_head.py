@@ -32,7 +32,7 @@ class TokenStates:
 
     @staticmethod
     def from_codes(question: "TokenStates", own: bytes, context: bytes = b"") -> "TokenStates":
-        """What is read of a text with a question: the components of its last context tokens and of its own tokens."""
+        """The states to compare with a question: of the last tokens of ``context`` and the tokens of ``own``."""
         count = min(MAX_CONTEXT_TOKENS, CONTEXT_END - len(own) // PACKED.itemsize, len(context) // PACKED.itemsize)
         if count <= 0:
             rows = best_part(question.rows, decode(own))

@@ -49,7 +49,7 @@ dialogue mentions its names and days in passing, and asks for none of them."""
 
 
 def compute_features(pool: CandidatePool) -> dict[str, Scores]:
-    """All features of a pool, by name; for a long question, dialogue features count less."""
+    """All features of a pool, by name; for a long question, all but the similarity features count less."""
     kept = np.float32(1 - similarity.length_share(pool, PLAIN_QUESTION, DIALOGUE))
     return {
         feature: values if name == "similarity" else kept * values
