@@ -5,9 +5,9 @@ import type { CallOptions } from "./index.js";
 /**
  * One entry of the access log: that a node was stored, stimulated, recalled, used or marked, and when.
  *
- * The `ENCODED` access of storing an episode is implicit: a graph logs it under the node's own `seq`.
- * `nth` counts the accesses of one kind to one node, expired ones included; like `seq` the store assigns it,
- * 0 means not yet stored.
+ * The `ENCODED` access of storing an episode is implicit: a graph logs it under the node's own `seq`. `nth`
+ * counts the accesses of one kind to one node, expired accesses included; like `seq`, `nth` is assigned by the
+ * store, and 0 means not yet stored.
  */
 export interface Access {
   node: string;
@@ -106,7 +106,7 @@ export interface ConsolidationResult {
   estimate: LLMEstimate | null;
 }
 
-/** One feature's part of a score: `value` is what it added, `path` the nodes it spread along. */
+/** One feature's part of a score: `value` is the part, `path` the nodes along which the feature spread. */
 export interface Contribution {
   feature: string;
   value: number;
@@ -120,10 +120,10 @@ export interface CountRequest {
 }
 
 /**
- * A person, place or thing that hits mention; `ids` are the ids of these hits, best first.
+ * A person, place or thing that hits mention; `ids` are the ids of the hits, best first.
  *
- * `score`, 0 to 1, says how near it is to the question. `type`, `description` and `importance`, 1 to 5,
- * are what a language model read of it in the best of the hits, None without one.
+ * `score`, 0 to 1, says how near the engram is to the question. A language model read `type`, `description` and
+ * `importance`, 1 to 5, in the best of the hits; they are None without a language model.
  */
 export interface EngramHit {
   id: string;
@@ -196,9 +196,9 @@ export type Evidence = "strong" | "weak" | "none";
 /**
  * An earlier prompt like the question, and the response that was given to it.
  *
- * It says what was answered, not what is true. `source_ids` are the memories that were recalled for it, and the
- * earlier exchanges and the sources of insights that were shown beside them; `used_ids` are the memories that the
- * response used, as far as that is known. `source` is the model that gave it.
+ * An exchange says what was answered, not what is true. `source_ids` are the memories that were recalled for the
+ * prompt, and the earlier exchanges and the sources of insights that were shown with them; `used_ids` are the
+ * memories that the response used, as far as that is known. `source` is the model that gave the response.
  */
 export interface ExchangeHit {
   id: string;
@@ -239,7 +239,7 @@ export type FactRelation = "supersedes" | "contradicts";
 /**
  * A fact update that consolidation found: `new` supersedes `old` or contradicts it.
  *
- * `valid_from` is when `new` becomes valid, `valid_to` when it ends by its own words; `confidence` is in 0..1.
+ * `valid_from` is when `new` becomes valid, `valid_to` when it ends by its own text; `confidence` is in 0..1.
  */
 export interface FactUpdate {
   old: Node;
@@ -278,17 +278,17 @@ export interface FeedbackRequest {
 /**
  * Which memories are eligible; a field that is left out allows all.
  *
- * Several names match any of them, and an empty list of names matches nothing; what has one of `not_speakers`,
- * `not_sessions` or `not_sources` is left out, and what has no name is not. `speakers`, `sessions` and
- * `sources` also take a mapping of the operators `$eq`, `$in`, `$ne` and `$nin`, as in `{"$nin":
- * ["tool"]}`: it becomes names in both fields. `after` and `before` bound event time, `recorded_after` and
- * `recorded_before` recording time, half-open; they take what `happened_at` takes and are datetimes from then on,
- * which have an offset if it was given. `metadata` is a mapping of values that must all match, or of operators
- * (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.model.conditions`. `min_trust` leaves out what has
- * less trust.
+ * Several names match any of them, and an empty list of names matches nothing; memories with a name in
+ * `not_speakers`, `not_sessions` or `not_sources` are left out, memories without a name are not. `speakers`,
+ * `sessions` and `sources` also take a mapping of the operators `$eq`, `$in`, `$ne` and `$nin`, as in
+ * `{"$nin": ["tool"]}`: such a mapping becomes names in both fields. `after` and `before` bound event time,
+ * `recorded_after` and `recorded_before` recording time, half-open; they take what `happened_at` takes and are
+ * datetimes from then on, which have an offset if it was given. `metadata` is a mapping of values that must all
+ * match, or of operators (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.model.conditions`. `min_trust`
+ * leaves out memories with less trust.
  *
  * Raises `InvalidTime` for a bound that is not a time, and `InvalidInput` for an unknown operator or a wrong
- * operand of one; the other fields are checked when the filter is used.
+ * operand; the other fields are checked when the filter is used.
  */
 export interface Filter {
   speakers?: string | string[] | Record<string, unknown> | null;
@@ -311,17 +311,17 @@ export interface Filter {
 /**
  * Which memories are eligible; a field that is left out allows all.
  *
- * Several names match any of them, and an empty list of names matches nothing; what has one of `not_speakers`,
- * `not_sessions` or `not_sources` is left out, and what has no name is not. `speakers`, `sessions` and
- * `sources` also take a mapping of the operators `$eq`, `$in`, `$ne` and `$nin`, as in `{"$nin":
- * ["tool"]}`: it becomes names in both fields. `after` and `before` bound event time, `recorded_after` and
- * `recorded_before` recording time, half-open; they take what `happened_at` takes and are datetimes from then on,
- * which have an offset if it was given. `metadata` is a mapping of values that must all match, or of operators
- * (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.model.conditions`. `min_trust` leaves out what has
- * less trust.
+ * Several names match any of them, and an empty list of names matches nothing; memories with a name in
+ * `not_speakers`, `not_sessions` or `not_sources` are left out, memories without a name are not. `speakers`,
+ * `sessions` and `sources` also take a mapping of the operators `$eq`, `$in`, `$ne` and `$nin`, as in
+ * `{"$nin": ["tool"]}`: such a mapping becomes names in both fields. `after` and `before` bound event time,
+ * `recorded_after` and `recorded_before` recording time, half-open; they take what `happened_at` takes and are
+ * datetimes from then on, which have an offset if it was given. `metadata` is a mapping of values that must all
+ * match, or of operators (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.model.conditions`. `min_trust`
+ * leaves out memories with less trust.
  *
  * Raises `InvalidTime` for a bound that is not a time, and `InvalidInput` for an unknown operator or a wrong
- * operand of one; the other fields are checked when the filter is used.
+ * operand; the other fields are checked when the filter is used.
  */
 export interface FilterAnswer {
   speakers: string | string[] | Record<string, unknown> | null;
@@ -380,7 +380,7 @@ export interface GetRequest {
 }
 
 /**
- * What the caller is working towards while it asks: a cue beside the question.
+ * What the caller is working towards while it asks: a cue besides the question.
  *
  * `vector` is `None` without an embedder; `embedder_coverage` says how much (0..1) of the goal's language it
  * reads.
@@ -398,7 +398,7 @@ export interface Health {
 /**
  * The history of a memory: its predecessors and successors, oldest first, and the accesses that are kept.
  *
- * The `nth` of an access says how many of its kind there were, expired ones included.
+ * The `nth` of an access says how many accesses of its kind there were, expired accesses included.
  */
 export interface History {
   node: Node;
@@ -422,8 +422,8 @@ export interface HitGroup {
 /**
  * A summary of several memories, with its sources; it is deleted with any of them.
  *
- * `level` is 1 for insights over memories, one more for each level of insights over insights. `is_valid` is False
- * once one of its sources was superseded.
+ * `level` is 1 for insights over memories, 2 for insights over such insights, and so on. `is_valid` is False once
+ * one of its sources was superseded.
  */
 export interface Insight {
   id: string;
@@ -451,9 +451,9 @@ export interface Insight {
 }
 
 /**
- * An insight near a question, a shortcut to the memories that it summarizes: their ids are `source_ids`.
+ * An insight near a question: a shortcut to the memories that it summarizes, whose ids are `source_ids`.
  *
- * `score` is in 0..1; `level` is that of :class:`Insight`.
+ * `score` is in 0..1; `level` is as in :class:`Insight`.
  */
 export interface InsightHit {
   id: string;
@@ -506,8 +506,8 @@ export type Kind = "episode" | "entity" | "insight" | "claim" | "question" | "de
 /**
  * What prompts would cost before any is sent; all tokens are estimated.
  *
- * `calls` and `tokens_in` are those of the prompts, each sent once. The `max_` fields are upper bounds: they
- * count every prompt as often as it may be repeated, and every reply as long as it may be.
+ * `calls` and `tokens_in` count every prompt once. The `max_` fields are upper bounds: they count every prompt
+ * as often as it may be repeated, and every reply as long as it may be.
  */
 export interface LLMEstimate {
   calls: number;
@@ -520,7 +520,7 @@ export interface LLMEstimate {
 /**
  * What a language model consumed. `calls` include `retries`; `failures` counts prompts without a result.
  *
- * `cost_usd` is in US dollars. Tokens, seconds and dollars are those of the replies received.
+ * `cost_usd` is in US dollars. Tokens, seconds and dollars count for replies received only.
  */
 export interface LLMUsage {
   calls: number;
@@ -571,13 +571,13 @@ export interface MaintenanceUnpinRequest {
   ids: string | string[];
 }
 
-/** How a node was marked. A mark is not an access; the latest of each pair decides. */
+/** How a node was marked. A mark is not an access; the latest of each pair of marks decides. */
 export type Mark = "pinned" | "unpinned" | "archived" | "unarchived";
 
 /**
  * A picture, sound or video of a memory, by reference.
  *
- * `reference` is a URI or path; nothing is ever loaded from it. `caption` says what it shows; it is indexed and
+ * `reference` is a URI or path; nothing is ever loaded from it. `caption` describes the content; it is indexed and
  * embedded with the text of the memory. `vector` comes from an embedder of the caller, whose name is `model`;
  * vectors of different models are never compared. A medium that comes back from the memory has no vector.
  */
@@ -683,20 +683,24 @@ export interface Prompt {
 /**
  * A question with its analysis and options: all that a strategy gets besides the graph.
  *
- * `vector` is `None` without an embedder; else `embedder` names the model. `embedder_coverage` says how
- * much (0..1) of the query's language it reads, `similarity_floor` at which cosine it finds two texts unrelated.
- * `english_vector` is the vector of an English query beside English vectors of memories, else `None`.
- * `term_hashes` are the hashes of the content words, in order. `word_vectors` has the vectors of
- * these words as they stand in the query, zeros for those without one, shape `(len(term_hashes), dim)`; `None` if
- * the embedder gives none. `entity_ids` are the ids of the entities that the
- * query names. `relation_names` are the names that memories give to relations in the query, such as "my sister";
- * `named_text` is the text with these names in their place, "" if there are none. `main_speaker` is the name
- * of the speaker who says nearly all, "" without one; `first_person_text` is a question about them, as they would
- * ask it, else "". `time_ranges` are the time
- * intervals it asks about. `identifiers` are those that it names, `quantities` the hashes of its amounts with a
- * unit. `as_of` is in event time, `known_at` in recording time; with `retroactive`, what was said after
- * `as_of` counts too, as far as it claims to be valid by then. `where` says which memories are eligible. `goal`
- * is what the caller is working towards, None if it names nothing.
+ * `vector` is `None` without an embedder; else `embedder` names the model. `embedder_coverage` says how much
+ * (0..1) of the query's language the embedder reads, `similarity_floor` at which cosine it finds two texts
+ * unrelated. `english_vector` is the vector of an English query for the English vectors of memories, else `None`.
+ *
+ * `term_hashes` are the hashes of the content words, in order. `word_vectors` has the vectors of the content words
+ * as they stand in the query, zeros for words without a vector, shape `(len(term_hashes), dim)`; `None` if the
+ * embedder gives none. `entity_ids` are the ids of the entities that the query names. `relation_names` are the
+ * names that memories give to relations in the query, such as "my sister"; `named_text` is the text with these names
+ * in their place, "" if there are none.
+ *
+ * `main_speaker` is the name of the speaker who says nearly all, "" without such a speaker; `first_person_text` is
+ * a question about this speaker in the first person, as the speaker would ask it, else "". `time_ranges` are the
+ * time intervals that the query asks about. `identifiers` are the identifiers that the query names, `quantities`
+ * the hashes of its amounts with a unit.
+ *
+ * `as_of` is in event time, `known_at` in recording time; with `retroactive`, what was said after `as_of`
+ * counts too, as far as it claims to be valid by then. `where` says which memories are eligible. `goal` is what
+ * the caller is working towards, None if the caller names nothing.
  */
 export interface Query {
   text: string;
@@ -756,7 +760,7 @@ export interface RankedHit {
  * `retroactive`, together with `as_of`, also returns memories that were told later but claim to hold by then.
  *
  * `media_query` is the vector of a picture or sound: memories whose media of the same model are near to it come back
- * too. The ranks by text and by media are joined; the evidence stays that of the text.
+ * too. The ranks by text and by media are joined; the evidence comes from the text alone.
  *
  * With `rerank_ms`, a deadline in milliseconds, the reranker starts no batch that would probably end later; the cost
  * of the recall says how many candidates it left unread.
@@ -867,10 +871,11 @@ export interface RememberRequest {
  * The result of `remember`, in the order of the episodes.
  *
  * `ids` has one entry per episode. `created` were written now, `existing` were there already, `blocked` were
- * forgotten before and stay forgotten. `unread` are those of `created` that the embedder mostly cannot read: they
- * are found by their words, not by meaning. `omitted` counts what chat messages had that is not remembered, by its
- * kind, such as `tool_call` and `image_url`. `extraction` says how an extractor with a language model read the
- * texts, None for other extractors. `estimate` is what it would cost, after a dry run alone.
+ * forgotten before and stay forgotten. `unread` are the ids of `created` whose texts the embedder mostly cannot
+ * read: they are found by their words, not by meaning. `omitted` counts the parts of chat messages that are not
+ * remembered, by kind, such as `tool_call` and `image_url`. `extraction` says how an extractor with a language
+ * model read the texts, None for other extractors. `estimate` is the cost that reading the texts would have; only a
+ * dry run has it.
  */
 export interface RememberResult {
   ids: string[];
@@ -941,7 +946,7 @@ export interface UpdateRequest {
 /**
  * Whether a memory is valid at the time asked about, given what other memories claim.
  *
- * `valid_to` is when it ceases to be valid, by its successor or by its own words; `superseded_by` are its
+ * `valid_to` is when it ceases to be valid, by its successor or by its own text; `superseded_by` are its
  * successors, `contradicted_by` the memories that contradict it without superseding it.
  */
 export interface Validity {

@@ -1,7 +1,7 @@
 """Splits long texts into chunks that fit an embedder. Lossless: the concatenated chunks are the text.
 
-Chunks end between blocks where they can: paragraphs, list items, code, tables and headings. Those of Markdown are as
-CommonMark and GitHub's tables define them.
+Chunks end between blocks where they can: paragraphs, list items, code, tables and headings. CommonMark and GitHub's
+tables define the blocks of Markdown.
 """
 
 import re
@@ -76,7 +76,7 @@ class Block:
 
 
 def lines(text: str) -> Iterator[re.Match[str]]:
-    """The lines of a text with their ends; line ends are those of Markdown: LF, CR LF or CR."""
+    """The lines of a text with their ends; line ends are LF, CR LF or CR, as in Markdown."""
     return _LINE.finditer(text)
 
 
@@ -236,7 +236,7 @@ def split_into_chunks(text: str, *, markdown: bool | None = None) -> tuple[Chunk
     """Split a text at headings, blocks and sentences; elsewhere only if a sentence is too long.
 
     ``markdown`` says whether the text is Markdown; None detects it. Line ends inside a wrapped paragraph do not split
-    it. A chunk holds one section, or a part of one, or a section with all its subsections.
+    it. A chunk holds a section, a part of a section, or a section with all its subsections.
     """
     if _weighted_size(text) <= MAX_SIZE:
         return (Chunk(0, text),)
@@ -375,7 +375,7 @@ class _ChunkBuilder:
 
 
 def _split_block(block: str, *, is_line_oriented: bool) -> Iterator[tuple[int, str]]:
-    """Lines or sentences with their offsets and trailing white space; those longer than a chunk are split."""
+    """Lines or sentences with their offsets and trailing white space; units longer than a chunk are split."""
     line_ends_split = is_line_oriented or not _is_hard_wrapped(block)
     start = 0
     for match in _BREAK.finditer(block):
@@ -396,7 +396,7 @@ def _split_block(block: str, *, is_line_oriented: bool) -> Iterator[tuple[int, s
 def _is_hard_wrapped(block: str) -> bool:
     """Whether a paragraph's lines were wrapped at a width, not ended by the author.
 
-    The width is that of the longest line. At least half of the line ends must be forced by it, and after at least a
+    The width is the length of the longest line. It must force at least half of the line ends, and after at least a
     third the text must continue without a capital letter.
     """
     lines = [line for line in block.splitlines() if line.strip()]

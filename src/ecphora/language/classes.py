@@ -56,7 +56,7 @@ _ASKING = frozenset(
 )
 """Words before the noun of a class: interrogatives, words for a list, and possessives."""
 _BETWEEN = frozenset("of is are was were the a an my our your his her their some all other new".split())  # noqa: SIM905
-"""Function words that may stand between one of them and the noun."""
+"""Function words that may stand between a word of ``_ASKING`` and the noun."""
 _STOP = frozenset(
     """
     did does do is are was were am has have had would could will can should shall may might must of in on at for to from
@@ -179,7 +179,7 @@ def _last_in_a_row(words: list[str], place: int) -> int:
 
 
 def _noun_at(words: list[str], place: int) -> str:
-    """The noun of a class that begins at a place: of two words, else of one; "" for none."""
+    """The noun of a class that begins at a place: two words, else one word; "" for none."""
     if words[place] in _STOP:
         return ""
     return _noun(" ".join(words[place : place + 2])) or _noun(words[place])

@@ -12,7 +12,7 @@ _PLACEHOLDERS = {
     "<START>": r"(?:(?<![^\n])|(?<=[.!?:;…–—*•-] ))",
     "<ON>": r"[^.!?;\n]{0,80}?",
 }
-"""What stands for an apostrophe of any kind, up to six words, the start of a sentence, and a part of one."""
+"""The patterns of an apostrophe of any kind, up to six words, the start of a sentence, and a part of a sentence."""
 
 
 def any_of(patterns: str) -> re.Pattern[str]:
@@ -95,7 +95,7 @@ def words_of(text: str) -> set[str]:
 def european_language(words: set[str], preferred: Collection[European] = ()) -> European | None:
     """The language with most of a text's words among its commonest ones; None if no word is among them.
 
-    Between languages with equally many, one that is ``preferred`` wins, then the first.
+    Between languages with equally many, a language among ``preferred`` wins, then the first.
     """
     likely = likely_languages(words)
     return next((language for language in likely if language in preferred), likely[0] if likely else None)

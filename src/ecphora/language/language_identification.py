@@ -295,7 +295,7 @@ def _latin_evidence(text: str) -> _Evidence:
 
 
 def _sentence_words(text: str) -> Iterator[tuple[str, bool]]:
-    """The words of a text, without those in capitals inside a sentence, and whether each may begin a name."""
+    """The words of a text, without words with a capital inside a sentence, and whether each may begin a name."""
     if not any(map(str.islower, text)) and sum(map(str.isalpha, text.split())) > 1:
         text = text.lower()
     text = _NAME_PARTICLES.sub(r"\1", text)

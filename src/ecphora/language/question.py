@@ -205,6 +205,6 @@ def _is_function_word(word: str, words: frozenset[str], *, has_lower: bool) -> b
 
 @cache
 def _common_function_words(languages: tuple[str, ...]) -> frozenset[str]:
-    """The function words that all of some languages have, of those with a list."""
+    """The function words that some languages have in common; languages without a list do not count."""
     lists = [frozenset(FUNCTION_WORDS[language].split()) for language in languages if language in FUNCTION_WORDS]
     return frozenset.intersection(*lists) if lists else frozenset()

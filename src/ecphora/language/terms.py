@@ -51,7 +51,7 @@ STOP_WORDS = frozenset(
     arent wasnt werent cant couldnt wont wouldnt
     """.split()  # noqa: SIM905  # a list of a hundred lines is no clearer
 )
-"""English words without topical content, which are not indexed. Those of other languages are left out of questions."""
+"""English words without topical content, which are not indexed. Questions lose such words of other languages."""
 
 _STOP_CHARS_UNSPACED = frozenset("的了是在吗呢吧啊我你他她它们这那和与及之也都就はがをにのとでもへかねよ")
 

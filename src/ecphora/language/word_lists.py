@@ -179,7 +179,7 @@ TIME_WORDS = _word_set(
 """Seasons and other words for times."""
 
 DATE_WORDS = WEEKDAYS | MONTHS | TIME_WORDS
-"""Words that are a date, or a part of one, by themselves."""
+"""Words that are a date, or a part of a date, by themselves."""
 
 COUNTABLE_NOUNS = _word_set(
     """
@@ -301,7 +301,7 @@ CHINESE_SURNAMES = (
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘蒋蔡余杜叶程"
     "苏魏吕丁沈姚卢姜崔钟谭陆汪范廖石韦贾夏付邹熊白孟秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔汤"
 )
-"""Common Chinese surnames of one character that are not function words."""
+"""Common Chinese surnames with a single character that are not function words."""
 
 FUNCTION_CHARS = (
     "的了和与跟或在从到去来往向于是有我你您他她它们这那哪个每为把被让给对就也还又很不没"

@@ -1,7 +1,7 @@
 """``cached_property`` without a lock.
 
-That of ``functools`` before Python 3.12 holds one lock for all instances of a class while a value is computed, so that
-threads with an object each wait for one another.
+Before Python 3.12, ``functools.cached_property`` holds one lock for all instances of a class while it computes a value,
+so that threads with an object each wait for one another.
 """
 
 from collections.abc import Callable

@@ -420,7 +420,7 @@ def mapping_of(condition: Condition) -> dict[str, Any]:
 def parse_names(
     field: str, operators: Mapping[str, object], not_names: str | tuple[str, ...]
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return the names that a mapping of operators on a name asks for, and those that it leaves out.
+    """Return the names that a mapping of operators on a name asks for, and the names that it leaves out.
 
     None asks for no name in particular, an empty tuple is met by no name. ``not_names`` are left out too. Raises
     ``InvalidInput`` for an empty mapping, an unknown operator, and an operand that is no name or list of names.
@@ -452,7 +452,7 @@ def parse_names(
 
 
 def _parse(value: object, name: str, depth: int) -> Condition:
-    """Parse a mapping, or take a condition; ``name`` is what it belongs to, ``depth`` its level."""
+    """Parse a mapping, or take a condition; ``name`` says where it stands, ``depth`` its level."""
     check_depth(depth)
     if isinstance(value, Condition):
         return value

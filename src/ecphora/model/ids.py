@@ -1,4 +1,4 @@
-"""Ids that Ecphora assigns: their prefixes, and those derived from a content, so that equal contents have equal ids."""
+"""Ids that Ecphora assigns: their prefixes, and ids derived from a content, so that equal contents have equal ids."""
 
 from hashlib import blake2b
 
@@ -9,7 +9,7 @@ CLAIM_PREFIX = "claim:"
 DESCRIPTION_PREFIX = "description:"
 EXCHANGE_PREFIX = "exchange:"
 NODE_PREFIXES = (ENTITY_PREFIX, INSIGHT_PREFIX, QUESTION_PREFIX, CLAIM_PREFIX, DESCRIPTION_PREFIX, EXCHANGE_PREFIX)
-"""The id of an episode may not begin with one of these."""
+"""Prefixes with which the id of an episode may not begin."""
 MERGE_PREFIX = "merge:"
 REJECT_PREFIX = "reject:"
 ACCEPT_PREFIX = "accept:"

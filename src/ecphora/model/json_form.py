@@ -26,7 +26,8 @@ class JsonForm:
 
     ``inline`` fields are replaced by their own fields, ``omitted`` ones are not written. ``derived`` values are written
     under a name of their own: with the type and the function that gives the value. Rerankers ignore them. ``encoders``
-    write a field in another form than that of its type. ``encode`` writes the whole object instead of all these.
+    write a field in another form than the usual form of its type. ``encode`` writes the whole object; all else is then
+    ignored.
     """
 
     inline: tuple[str, ...] = ()
@@ -162,4 +163,4 @@ _ENCODERS_OF_SUBCLASSES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (Real, lambda value: _encode_float(float(value))),
     (Mapping, _encode_mapping),
 )
-"""The encoders of other values, by the first of these types that they are an instance of."""
+"""The encoders of other values; the first type that a value is an instance of counts."""

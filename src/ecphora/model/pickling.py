@@ -1,4 +1,4 @@
-"""Says what to do instead of pickling or copying what holds an open file or connection."""
+"""Refuses to pickle or copy an object that holds an open file or connection, and says what to do instead."""
 
 from typing import NoReturn
 
@@ -6,7 +6,7 @@ from ..errors import InvalidInput
 
 
 class OpenInEachProcess:
-    """The base of what cannot be pickled: each process opens its own."""
+    """The base of objects that cannot be pickled: each process opens its own."""
 
     __slots__ = ()
 

@@ -27,7 +27,7 @@ PREFIX = "ecphora."
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A kind of plug-ins: what one of them makes, and the methods and attributes that it must have."""
+    """A kind of plug-ins: the component that such a plug-in makes, and the methods and attributes that it must have."""
 
     component: str
     members: tuple[str, ...]
@@ -64,7 +64,7 @@ BUILT_IN_NAMES: Mapping[str, frozenset[str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plug-in of an installed package. ``target`` says what it is, as ``module:attribute``."""
+    """A plug-in of an installed package. ``target`` is the declared class or function, as ``module:attribute``."""
 
     group: str
     name: str
@@ -79,7 +79,7 @@ class Plugin:
         return self.name in BUILT_IN_NAMES[self.group]
 
     def load(self) -> Callable[..., Any]:
-        """Import what it declares, a class or a function; raises ``PluginError`` if that fails."""
+        """Import the declared class or function; raises ``PluginError`` if that fails."""
         try:
             found = self.entry_point.load()
         except EcphoraError:
@@ -119,7 +119,7 @@ class Plugin:
 
 
 def list_plugins(group: str | None = None) -> list[Plugin]:
-    """The plug-ins of all groups, or of one, sorted by group, name and package. Nothing of them is imported."""
+    """The plug-ins of all groups, or of a group, sorted by group, name and package. Nothing of them is imported."""
     groups = GROUPS if group is None else (_check_group(group),)
     plugins = [plugin for name in groups for plugin in _read_group(name)]
     return sorted(plugins, key=lambda plugin: (plugin.group, plugin.name, plugin.package))

@@ -1,6 +1,6 @@
 """Protocols of the components around the memory. Each has a contract test in :mod:`ecphora.testing`.
 
-This file is over 400 lines because it is the list of all ports, each documented for those who implement it.
+This file is over 400 lines because it is the list of all ports, each documented for its implementers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,7 +53,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """The model and how it is run; two embedders of the same name give the same vectors."""
+        """The name of the model and of how it is run; two embedders of the same name give the same vectors."""
         ...
 
     @property
@@ -71,7 +71,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class CoverageEmbedder(Embedder, Protocol):
-    """An embedder that says how much of a text it can read. One that does not is taken to read all of it."""
+    """An embedder that says how much of a text it can read. Any other embedder is taken to read the whole text."""
 
     def coverage(self, text: str, /) -> float:
         """How much of the text the model can read, in 0..1; 0 where it was not trained on that script."""
@@ -80,7 +80,7 @@ class CoverageEmbedder(Embedder, Protocol):
 
 @runtime_checkable
 class SimilarityFloorEmbedder(Embedder, Protocol):
-    """An embedder whose unrelated texts have cosines far above 0. For others the floor is 0."""
+    """An embedder whose unrelated texts have cosines far above 0. Other embedders have the floor 0."""
 
     @property
     def similarity_floor(self) -> float:
@@ -90,11 +90,11 @@ class SimilarityFloorEmbedder(Embedder, Protocol):
 
 @runtime_checkable
 class EnglishPairEmbedder(Embedder, Protocol):
-    """An embedder with a second one, which ranks English texts better. English texts get a vector of each."""
+    """An embedder with a second embedder, which ranks English texts better. English texts get a vector from each."""
 
     @property
     def english_embedder(self) -> Embedder | None:
-        """The embedder of English texts; None if there is none. Making it loads no model."""
+        """The second embedder, for English texts; None if there is none. Making it loads no model."""
         ...
 
 
@@ -109,7 +109,7 @@ def similarity_floor(embedder: Embedder) -> float:
 
 
 def english_embedder(embedder: Embedder) -> Embedder | None:
-    """The second embedder of an embedder, for English texts; None if it has none, or is that model itself."""
+    """The second embedder of an embedder, for English texts; None if there is none, or if both are the same model."""
     found = embedder.english_embedder if isinstance(embedder, EnglishPairEmbedder) else None
     return None if found is None or found.name == embedder.name else found
 
@@ -119,7 +119,7 @@ class FactUpdateScorer(Protocol):
 
     @property
     def name(self) -> str:
-        """The model and how it is run; two scorers of the same name give the same scores."""
+        """The name of the model and of how it is run; two scorers of the same name give the same scores."""
         ...
 
     def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
@@ -162,7 +162,7 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """The model and how it is run; two rerankers of the same name give the same scores."""
+        """The name of the model and of how it is run; two rerankers of the same name give the same scores."""
         ...
 
     @property
@@ -181,7 +181,7 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class WordEmbedder(Embedder, Protocol):
-    """An embedder whose vectors of words come from the run that embeds their text, so that they cost no other."""
+    """An embedder that gives vectors of words from the run that embeds their text, at no further cost."""
 
     def embed_words(self, question: str, words: Sequence[str], /) -> Vectors:
         """The vectors of words as they stand in a question, shape ``(len(words), dim)``, 0 for a word not found."""
@@ -190,7 +190,7 @@ class WordEmbedder(Embedder, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PassageCodes:
-    """The token codes of a memory, and of the turn before it; b"" if there is none."""
+    """The token codes of a memory, and of the turn before the memory; b"" if there is no such turn."""
 
     own: bytes
     previous_turn: bytes = b""
@@ -198,19 +198,19 @@ class PassageCodes:
 
 @runtime_checkable
 class CodeReranker(Reranker, Protocol):
-    """A reranker that encodes every text once, apart from all questions, and reads what a store keeps of it."""
+    """A reranker that encodes every text once, apart from all questions, and reads the codes, which a store keeps."""
 
     @property
     def code_model(self) -> str:
-        """What makes the codes; another name for codes that cannot be read together with these."""
+        """The name of the model that makes the codes; codes under two names cannot be read together."""
         ...
 
     def encode(self, texts: Sequence[str], /) -> list[bytes]:
-        """The token codes of texts, made of each alone; raises ``RerankerUnavailable`` if the model does not answer."""
+        """The token codes of texts, each encoded alone; raises ``RerankerUnavailable`` if the model does not answer."""
         ...
 
     def read_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
-        """As :meth:`Reranker.read`, from token codes of passages, best first; NaN for those that it does not read."""
+        """As :meth:`Reranker.read`, from token codes of passages, best first; NaN for passages that are not read."""
         ...
 
 
@@ -226,7 +226,7 @@ class CascadeReranker(Reranker, Protocol):
     def reread(
         self, question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
     ) -> NDArray[np.float64]:
-        """Log-odds that each passage answers the question, from both models; ``log_odds`` are those of ``read``.
+        """Log-odds that each passage answers the question, by both models; ``log_odds`` come from ``read``.
 
         Raises ``RerankerUnavailable`` if the second model does not answer.
         """
@@ -234,7 +234,7 @@ class CascadeReranker(Reranker, Protocol):
 
 
 class Extractor(Protocol):
-    """Finds what a text mentions: names, with their type and description where it knows them, and relations."""
+    """Finds names in a text, with their types and descriptions if known, and relations between names."""
 
     def extract(self, texts: Sequence[str], /) -> list[Extraction]:
         """Read each text by itself; the result is in the order of the texts.
@@ -245,7 +245,7 @@ class Extractor(Protocol):
 
 
 class ExtractionRun(Extractor, Protocol):
-    """An extractor for one call, with a budget of its own, that counts what it does."""
+    """An extractor for one call of ``remember``, with a budget of its own and a report."""
 
     @property
     def report(self) -> ExtractionReport:
@@ -255,10 +255,10 @@ class ExtractionRun(Extractor, Protocol):
 
 @runtime_checkable
 class MeteredExtractor(Extractor, Protocol):
-    """An extractor that costs something. The memory begins a run of it for each call of ``remember``."""
+    """An extractor that costs something. The memory begins a run for each call of ``remember``."""
 
     def begin_run(self) -> ExtractionRun:
-        """An extractor for one call."""
+        """An extractor for one call of ``remember``."""
         ...
 
     def estimate(self, texts: Sequence[str], /) -> LLMEstimate:
@@ -294,7 +294,7 @@ class Prompt(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reply(ShortRepr):
-    """A language model's reply, verbatim, and what it cost; ``cost_usd`` is 0 where the price is unknown."""
+    """A language model's reply, verbatim, and its cost; ``cost_usd`` is 0 where the price is unknown."""
 
     text: str
     tokens_in: int
@@ -308,7 +308,7 @@ class LLM(Protocol):
 
     @property
     def name(self) -> str:
-        """The model and how it is run."""
+        """The name of the model and of how it is run."""
         ...
 
     def complete(self, prompt: Prompt, /) -> Reply:
@@ -358,7 +358,7 @@ class Store(Protocol):
         ...
 
     def undo_batches(self, scope: str, /) -> list[UndoBatch]:
-        """Return the undo batches, the one that wrote last at the end: the latest, which can be undone."""
+        """Return the undo batches; the batch that wrote last is at the end, and only this one can be undone."""
         ...
 
     def close(self) -> None:
@@ -377,16 +377,16 @@ class UndoBatchStore(Store, Protocol):
 
 @runtime_checkable
 class TokenCodeStore(Store, Protocol):
-    """A store that keeps what a reranker has made of texts, :attr:`~ecphora.model.types.WriteBatch.token_codes`."""
+    """A store that keeps a reranker's token codes of texts, :attr:`~ecphora.model.types.WriteBatch.token_codes`."""
 
     def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
-        """Return the token codes of nodes, as far as this model has made them."""
+        """Return the token codes that a model has made of nodes; nodes without codes are missing."""
         ...
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StoredVectors(ShortRepr):
-    """The vectors of nodes, in ``values``; ``seqs`` has the ``seq`` of the node of each, ascending."""
+    """The vectors of nodes, in ``values``; ``seqs`` has the ``seq`` of each vector's node, ascending."""
 
     seqs: NDArray[np.int64]
     values: VectorColumn
@@ -407,7 +407,7 @@ class StoredSnapshot(ShortRepr):
 class SnapshotStore(Store, Protocol):
     """A store that keeps the columns of a scope's graph, so that the scope opens faster.
 
-    What is deleted, or written over, is gone from the snapshot in the same commit; the simplest is to delete it.
+    A commit that deletes or overwrites rows also removes them from the snapshot; it may simply delete the snapshot.
     """
 
     def graph_snapshot(self, scope: str, /) -> StoredSnapshot | None:
@@ -417,7 +417,7 @@ class SnapshotStore(Store, Protocol):
     def write_graph_snapshot(self, scope: str, revision: int, value: bytes, /) -> None:
         """Keep the columns of a scope's graph at a revision, in the place of earlier ones.
 
-        Nothing is written if the scope has another revision, or if it would have to wait.
+        Nothing is written if the scope has another revision, or if the store would have to wait.
         """
         ...
 
@@ -505,7 +505,7 @@ class RowReranker(Protocol):
     def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
         """Log-odds of rows that were read, the best first, after they are read again.
 
-        ``log_odds`` are those of the first reading. Both have the shape ``(len(rows),)``.
+        ``log_odds`` come from the first reading. They and the result have the shape ``(len(rows),)``.
         """
         ...
 
@@ -538,21 +538,21 @@ class RerankStrategy(Strategy, Protocol):
 
 @runtime_checkable
 class GoalStrategy(Protocol):
-    """A strategy that ranks by the goal of a query, too."""
+    """A strategy that ranks by the goal of a query too."""
 
     @property
     def goal_weight(self) -> float:
-        """How much it ranks by the goal; 0 for not at all."""
+        """How much the strategy ranks by the goal; 0 for not at all."""
         ...
 
 
 @runtime_checkable
 class MediaStrategy(Protocol):
-    """A strategy that adds what media gain to its scores itself; recall adds it to the scores of the others."""
+    """A strategy that adds the gain of media to its scores itself; for other strategies recall adds the gain."""
 
     @property
     def joins_media(self) -> bool:
-        """Whether it does."""
+        """Whether the strategy adds the gain of media itself."""
         ...
 
 
@@ -572,7 +572,7 @@ class FullLogStrategy(Protocol):
 
     @property
     def needs_full_log(self) -> bool:
-        """Whether it reads the full log."""
+        """Whether the strategy reads the full access log."""
         ...
 
 
@@ -595,16 +595,16 @@ class IncrementalStrategy(Protocol):
 
 @runtime_checkable
 class NonblockingStore(Protocol):
-    """A store that has a second handle, which gives up at once where another writes."""
+    """A store with a second handle, which gives up at once while another connection writes."""
 
     def nonblocking_handle(self) -> Store:
-        """That handle; it is closed with the store."""
+        """The second handle; it is closed with the store."""
         ...
 
 
 @runtime_checkable
 class FeedbackStrategy(Protocol):
-    """A strategy that ranks by feedback, and has a form that does not."""
+    """A strategy that ranks by feedback, and has a form without feedback."""
 
     def without_feedback(self) -> Strategy:
         """The same strategy, blind to feedback."""

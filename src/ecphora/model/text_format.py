@@ -116,8 +116,9 @@ def strip_invisible(text: str, *, replacement: str = "") -> str:
 
     Removed are the control characters (C0 and C1, without line end and tab) and the characters that Unicode calls
     default ignorable (``Default_Ignorable_Code_Point``, https://www.unicode.org/reports/tr44/), which include the tags
-    U+E0000-E007F. Kept are those that spell something: the joiners, selectors and tags of an emoji (Unicode Technical
-    Standard 51), one selector after an ideograph or a Mongolian letter, and joiners in the scripts that need them.
+    U+E0000-E007F. Invisible characters that spell something are kept: the joiners, selectors and tags of an emoji
+    (Unicode Technical Standard 51), one selector after an ideograph or a Mongolian letter, and joiners in the scripts
+    that need them.
     """
     return _substitute(_LINE_END.sub("\n", text), lambda found: replacement if found["control"] else "")
 

@@ -84,9 +84,9 @@ def _with_fixed_offset(time: datetime, name: str | None = None) -> datetime:
 def read_time(value: object, *, end_of_period: bool = False) -> datetime:
     """Read an ISO 8601 string, a date or a datetime, with the offset that it names, or none.
 
-    A date is its first instant, and so is a string that names an hour, a minute, a second or a fraction of one; with
-    ``end_of_period`` it is the last, so that "as of 1 June" includes that day. A datetime is an instant. Raises
-    ``InvalidTime`` for anything else.
+    A date stands for its first instant, as does a string that names an hour, a minute, a second or a fraction of a
+    second; with ``end_of_period`` both stand for the last instant, so that "as of 1 June" includes that day. A datetime
+    is an instant. Raises ``InvalidTime`` for anything else.
     """
     if isinstance(value, datetime):
         if value != value:  # noqa: PLR0124  # the missing time of pandas is a datetime that equals nothing
@@ -124,9 +124,9 @@ def _period(text: str) -> timedelta:
 def parse_time(value: object, zone: tzinfo = UTC, *, end_of_period: bool = False) -> datetime:
     """Parse what :func:`read_time` reads; without an offset it is local time of ``zone``.
 
-    A local time that comes twice is the first of them, unless ``fold`` of the datetime is 1. One that the zone's clock
-    leaves out has the offset from before the change. Raises ``InvalidTime`` also for a time that is before the year 1
-    or after 9999 in UTC.
+    A local time that comes twice means the first time, unless ``fold`` of the datetime is 1. A local time that the
+    zone's clock leaves out has the offset from before the change. Raises ``InvalidTime`` also for a time that is before
+    the year 1 or after 9999 in UTC.
     """
     time = read_time(value, end_of_period=end_of_period)
     if time.utcoffset() is None:
@@ -171,9 +171,9 @@ def check_zone(value: object) -> tzinfo:
 
 
 def local_zone() -> tzinfo:
-    """The zone of this machine, or the one that the environment variable TZ names.
+    """The zone of this machine, or the zone that the environment variable TZ names.
 
-    It is the one of the tz database if its name is known, else one by the rules of the operating system.
+    The zone comes from the tz database if its name is known, else from the rules of the operating system.
     """
     try:
         return ZoneInfo(_local_zone_name())
@@ -182,7 +182,7 @@ def local_zone() -> tzinfo:
 
 
 def _local_zone_name() -> str:
-    """The name of the zone in TZ or of the link; empty, or that of no zone, if neither names one."""
+    """The name of the zone in TZ or of the link; if neither names a zone, empty or the name of no zone."""
     path = os.environ.get("TZ")
     if path is None:
         path = str(ZONE_LINK.resolve()) if ZONE_LINK.is_symlink() else ""

@@ -22,7 +22,7 @@ from .times import read_time
 
 NodeId = str
 Metadata = conditions.Metadata
-"""Texts, numbers, booleans, None, or lists of these, by name."""
+"""Texts, numbers, booleans, None, or lists of such values, by name."""
 Vector = NDArray[np.float32]
 """One text's embedding, shape ``(dim,)``, unit length."""
 Vectors = NDArray[np.float32]
@@ -104,7 +104,7 @@ class AccessKind(StrEnum):
 
 
 class Mark(StrEnum):
-    """How a node was marked. A mark is not an access; the latest of each pair decides."""
+    """How a node was marked. A mark is not an access; the latest of each pair of marks decides."""
 
     PINNED = "pinned"
     UNPINNED = "unpinned"
@@ -113,7 +113,7 @@ class Mark(StrEnum):
 
 
 ACCESS_KINDS: tuple[AccessKind | Mark, ...] = (*AccessKind, *Mark)
-"""Every kind of access log entry. Its position is its code in files and graphs: new ones come last."""
+"""Every kind of access log entry. Its position is its code in files and graphs: new kinds come last."""
 ACCESS_KIND_CODES = {kind: code for code, kind in enumerate(ACCESS_KINDS)}
 
 
@@ -139,7 +139,7 @@ class Rerank(StrEnum):
 
 
 class Include(StrEnum):
-    """What a recall returns beside the memories, if asked to."""
+    """What a recall returns besides the memories, if asked to."""
 
     ENGRAMS = "engrams"
     INSIGHTS = "insights"
@@ -175,7 +175,7 @@ def _encode_media(one: "Media") -> dict[str, Any]:
 class Media(JsonObject):
     """A picture, sound or video of a memory, by reference.
 
-    ``reference`` is a URI or path; nothing is ever loaded from it. ``caption`` says what it shows; it is indexed and
+    ``reference`` is a URI or path; nothing is ever loaded from it. ``caption`` describes the content; it is indexed and
     embedded with the text of the memory. ``vector`` comes from an embedder of the caller, whose name is ``model``;
     vectors of different models are never compared. A medium that comes back from the memory has no vector.
     """
@@ -201,7 +201,7 @@ class MediaQuery(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MediaVector(ShortRepr):
-    """The vector of one of a memory's media, by the model that made it; vectors of one model form a space.
+    """The vector of a medium of a memory, and the name of the model that made it; the vectors of a model form a space.
 
     ``position`` is the place of the medium in the media of the node, from 0.
     """
@@ -312,9 +312,9 @@ class Edge(JsonObject):
 class Access(JsonObject):
     """One entry of the access log: that a node was stored, stimulated, recalled, used or marked, and when.
 
-    The ``ENCODED`` access of storing an episode is implicit: a graph logs it under the node's own ``seq``.
-    ``nth`` counts the accesses of one kind to one node, expired ones included; like ``seq`` the store assigns it,
-    0 means not yet stored.
+    The ``ENCODED`` access of storing an episode is implicit: a graph logs it under the node's own ``seq``. ``nth``
+    counts the accesses of one kind to one node, expired accesses included; like ``seq``, ``nth`` is assigned by the
+    store, and 0 means not yet stored.
     """
 
     node: NodeId
@@ -327,7 +327,7 @@ class Access(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LogRetention(ShortRepr):
-    """What is left of the access log: up to ``through_seq``, each node keeps the last ``keep_last`` of each kind."""
+    """What is left of the access log: up to ``through_seq``, a node keeps the last ``keep_last`` accesses of a kind."""
 
     through_seq: int = 0
     keep_last: int = 0
@@ -339,7 +339,7 @@ FULL_LOG = LogRetention()
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ValidityEnd(JsonObject):
-    """From ``valid_to`` on the node is no longer valid; known since ``recorded_at``. An edge names its successor."""
+    """From ``valid_to`` on the node is no longer valid; known since ``recorded_at``. An edge names the successor."""
 
     node: NodeId
     valid_to: datetime
@@ -348,7 +348,7 @@ class ValidityEnd(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tombstone(ShortRepr):
-    """The record of a forgotten memory: its id, and a digest of its content that recognizes it if it comes back.
+    """The record of a forgotten memory: its id, and a digest of its content by which a copy is recognized.
 
     Nothing else is kept. Neither reveals the text, though a guess of the exact text can be confirmed.
     """
@@ -371,24 +371,28 @@ class WriteBatch(ShortRepr):
     """The unit of writing to a store, atomic: all of it is written or nothing.
 
     Forgetting a node also deletes the entities that nothing else mentions, the insights derived from it, and the
-    questions that it answered; they need not be named. ``entities`` stay, with the spelling and
-    times of a memory that is not forgotten. The ends of validity of the nodes in ``reopened`` are deleted, as what
-    superseded them is forgotten. Applied in the order ``tombstones``, ``entities``, ``reopened``, ``nodes``,
-    ``vectors``, ``english_vectors``, ``edges``, ``validity_ends``, ``accesses``.
-    ``embedder`` names the model that made ``vectors``; ``switch_embedder`` makes it the scope's own, once every episode
-    has its vector. ``english_embedder`` names the model of ``english_vectors``, the second vectors of English texts. A
-    store leaves them out if the scope has some of another model, or vectors of another model than ``embedder``;
-    ``switch_embedder`` deletes those of another model. ``token_codes`` are what a reranker keeps of texts, and
-    ``code_model`` names what made them; no graph has them, so a store does not return them. ``cursors`` say how
-    far each incremental process has come, by its name: the highest ``seq`` it has processed. ``undo_batch`` names the
-    undo batch that the rows belong to; ``undoes`` is the id of the latest undo batch, whose rows are all deleted and
-    whose cursors are set back.
-    ``needs_full_log`` keeps the scope's access log complete from here on; otherwise a store may let old accesses
-    expire, and ``retention`` says which are left.
+    questions that it answered; they need not be named. ``entities`` stay, with the spelling and times of a memory that
+    is not forgotten. The ends of validity of the nodes in ``reopened`` are deleted, as what superseded them is
+    forgotten. Applied in the order ``tombstones``, ``entities``, ``reopened``, ``nodes``, ``vectors``,
+    ``english_vectors``, ``edges``, ``validity_ends``, ``accesses``.
+
+    ``embedder`` names the model that made ``vectors``; ``switch_embedder`` makes this model the scope's embedder, once
+    every episode has its vector. ``english_embedder`` names the model of ``english_vectors``, the second vectors of
+    English texts. A store leaves out the English vectors if the scope has English vectors of another model, or if its
+    vectors come from another model than ``embedder``; ``switch_embedder`` deletes English vectors of another model.
+
+    ``token_codes`` are a reranker's encodings of texts, and ``code_model`` names the model that made them; no graph has
+    token codes, so a store does not return them.
+
+    ``cursors`` say how far each incremental process has come, by its name: the highest ``seq`` that is processed.
+    ``undo_batch`` names the undo batch that the rows belong to; ``undoes`` is the id of the latest undo batch, whose
+    rows are all deleted and whose cursors are set back. ``needs_full_log`` keeps the scope's access log complete from
+    here on; otherwise a store may let old accesses expire, and ``retention`` says which are left.
+
     ``expected_revision`` makes a store refuse the batch with ``StaleWrite`` if the scope has another revision;
-    ``read_revision`` makes it do so only if a node that the batch refers to was written after that revision, or if the
-    provenance of an edge is gone: what was read of it is no longer there.
-    ``revision`` is 0 until the batch is committed; the store returns it with the new revision and every ``seq``.
+    ``read_revision`` makes a store refuse the batch only if a node that the batch refers to was written after that
+    revision, or if the provenance of an edge is gone: the text that was read is no longer there. ``revision`` is 0
+    until the batch is committed; the store returns it with the new revision and every ``seq``.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -482,7 +486,7 @@ class MentionType(StrEnum):
 class RelationType(StrEnum):
     """How the subject of a relation bears on its object.
 
-    Each but ``RELATED_TO`` is also the link of that name between the memories of both.
+    Each type but ``RELATED_TO`` is also the link of that name between the memories of subject and object.
     """
 
     SUPPORTS = "supports"
@@ -494,15 +498,15 @@ class RelationType(StrEnum):
 
 
 DEFAULT_IMPORTANCE, MAX_IMPORTANCE = 3, 5
-"""The importance of a mention of which nothing is said, and the highest, on EcphoryRAG's scale from 1."""
+"""The default importance of a mention, and the highest, on EcphoryRAG's scale from 1."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Mention(JsonObject):
     """A name found in a text; ``is_about`` says that the text is about it rather than merely naming it.
 
-    ``type`` is None where nobody classified it. ``description`` says in a few words what the text says of it, "" for
-    nothing. ``importance`` is 1 to 5.
+    ``type`` is None where nobody classified it. ``description`` says in a few words what the text says of the name, ""
+    for nothing. ``importance`` is 1 to 5.
     """
 
     name: str
@@ -534,7 +538,7 @@ class Extraction(JsonObject):
 class LLMUsage(JsonObject):
     """What a language model consumed. ``calls`` include ``retries``; ``failures`` counts prompts without a result.
 
-    ``cost_usd`` is in US dollars. Tokens, seconds and dollars are those of the replies received.
+    ``cost_usd`` is in US dollars. Tokens, seconds and dollars count for replies received only.
     """
 
     calls: int = 0
@@ -553,8 +557,8 @@ class LLMUsage(JsonObject):
 class LLMEstimate(JsonObject):
     """What prompts would cost before any is sent; all tokens are estimated.
 
-    ``calls`` and ``tokens_in`` are those of the prompts, each sent once. The ``max_`` fields are upper bounds: they
-    count every prompt as often as it may be repeated, and every reply as long as it may be.
+    ``calls`` and ``tokens_in`` count every prompt once. The ``max_`` fields are upper bounds: they count every prompt
+    as often as it may be repeated, and every reply as long as it may be.
     """
 
     calls: int = 0
@@ -589,17 +593,17 @@ class ExtractionReport(JsonObject):
 class Filter(JsonObject):
     """Which memories are eligible; a field that is left out allows all.
 
-    Several names match any of them, and an empty list of names matches nothing; what has one of ``not_speakers``,
-    ``not_sessions`` or ``not_sources`` is left out, and what has no name is not. ``speakers``, ``sessions`` and
-    ``sources`` also take a mapping of the operators ``$eq``, ``$in``, ``$ne`` and ``$nin``, as in ``{"$nin":
-    ["tool"]}``: it becomes names in both fields. ``after`` and ``before`` bound event time, ``recorded_after`` and
-    ``recorded_before`` recording time, half-open; they take what ``happened_at`` takes and are datetimes from then on,
-    which have an offset if it was given. ``metadata`` is a mapping of values that must all match, or of operators
-    (``{"age": {"$gte": 3}}``), or a condition of :mod:`ecphora.model.conditions`. ``min_trust`` leaves out what has
-    less trust.
+    Several names match any of them, and an empty list of names matches nothing; memories with a name in
+    ``not_speakers``, ``not_sessions`` or ``not_sources`` are left out, memories without a name are not. ``speakers``,
+    ``sessions`` and ``sources`` also take a mapping of the operators ``$eq``, ``$in``, ``$ne`` and ``$nin``, as in
+    ``{"$nin": ["tool"]}``: such a mapping becomes names in both fields. ``after`` and ``before`` bound event time,
+    ``recorded_after`` and ``recorded_before`` recording time, half-open; they take what ``happened_at`` takes and are
+    datetimes from then on, which have an offset if it was given. ``metadata`` is a mapping of values that must all
+    match, or of operators (``{"age": {"$gte": 3}}``), or a condition of :mod:`ecphora.model.conditions`. ``min_trust``
+    leaves out memories with less trust.
 
     Raises ``InvalidTime`` for a bound that is not a time, and ``InvalidInput`` for an unknown operator or a wrong
-    operand of one; the other fields are checked when the filter is used.
+    operand; the other fields are checked when the filter is used.
     """
 
     speakers: str | tuple[str, ...] | Mapping[str, object] | None = None
@@ -643,7 +647,7 @@ class RecallOptions(JsonObject):
     ``retroactive``, together with ``as_of``, also returns memories that were told later but claim to hold by then.
 
     ``media_query`` is the vector of a picture or sound: memories whose media of the same model are near to it come back
-    too. The ranks by text and by media are joined; the evidence stays that of the text.
+    too. The ranks by text and by media are joined; the evidence comes from the text alone.
 
     With ``rerank_ms``, a deadline in milliseconds, the reranker starts no batch that would probably end later; the cost
     of the recall says how many candidates it left unread.
@@ -673,7 +677,7 @@ class RelationName(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Goal(JsonObject):
-    """What the caller is working towards while it asks: a cue beside the question.
+    """What the caller is working towards while it asks: a cue besides the question.
 
     ``vector`` is ``None`` without an embedder; ``embedder_coverage`` says how much (0..1) of the goal's language it
     reads.
@@ -690,9 +694,9 @@ class Goal(JsonObject):
 class AskedIdentifier(ShortRepr):
     """An identifier in a question, as the question writes it, with the hashes by which memories are looked up.
 
-    A memory with a hash of ``whole`` holds it. One with a hash of ``part`` holds a longer one of which it is a part, or
-    a shorter form of it. One with the hash ``kind`` has an identifier of the same kind. ``terms`` are the hashes of its
-    words.
+    A memory with a hash of ``whole`` holds the identifier. A memory with a hash of ``part`` holds a longer identifier
+    that contains it, or a shorter form. A memory with the hash ``kind`` has an identifier of the same kind. ``terms``
+    are the hashes of the identifier's words.
     """
 
     text: str
@@ -712,20 +716,24 @@ UNWRITTEN_FIELDS = (
 class Query(JsonObject):
     """A question with its analysis and options: all that a strategy gets besides the graph.
 
-    ``vector`` is ``None`` without an embedder; else ``embedder`` names the model. ``embedder_coverage`` says how
-    much (0..1) of the query's language it reads, ``similarity_floor`` at which cosine it finds two texts unrelated.
-    ``english_vector`` is the vector of an English query beside English vectors of memories, else ``None``.
-    ``term_hashes`` are the hashes of the content words, in order. ``word_vectors`` has the vectors of
-    these words as they stand in the query, zeros for those without one, shape ``(len(term_hashes), dim)``; ``None`` if
-    the embedder gives none. ``entity_ids`` are the ids of the entities that the
-    query names. ``relation_names`` are the names that memories give to relations in the query, such as "my sister";
-    ``named_text`` is the text with these names in their place, "" if there are none. ``main_speaker`` is the name
-    of the speaker who says nearly all, "" without one; ``first_person_text`` is a question about them, as they would
-    ask it, else "". ``time_ranges`` are the time
-    intervals it asks about. ``identifiers`` are those that it names, ``quantities`` the hashes of its amounts with a
-    unit. ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was said after
-    ``as_of`` counts too, as far as it claims to be valid by then. ``where`` says which memories are eligible. ``goal``
-    is what the caller is working towards, None if it names nothing.
+    ``vector`` is ``None`` without an embedder; else ``embedder`` names the model. ``embedder_coverage`` says how much
+    (0..1) of the query's language the embedder reads, ``similarity_floor`` at which cosine it finds two texts
+    unrelated. ``english_vector`` is the vector of an English query for the English vectors of memories, else ``None``.
+
+    ``term_hashes`` are the hashes of the content words, in order. ``word_vectors`` has the vectors of the content words
+    as they stand in the query, zeros for words without a vector, shape ``(len(term_hashes), dim)``; ``None`` if the
+    embedder gives none. ``entity_ids`` are the ids of the entities that the query names. ``relation_names`` are the
+    names that memories give to relations in the query, such as "my sister"; ``named_text`` is the text with these names
+    in their place, "" if there are none.
+
+    ``main_speaker`` is the name of the speaker who says nearly all, "" without such a speaker; ``first_person_text`` is
+    a question about this speaker in the first person, as the speaker would ask it, else "". ``time_ranges`` are the
+    time intervals that the query asks about. ``identifiers`` are the identifiers that the query names, ``quantities``
+    the hashes of its amounts with a unit.
+
+    ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was said after ``as_of``
+    counts too, as far as it claims to be valid by then. ``where`` says which memories are eligible. ``goal`` is what
+    the caller is working towards, None if the caller names nothing.
     """
 
     json_form: ClassVar = JsonForm(omitted=UNWRITTEN_FIELDS)
@@ -756,7 +764,7 @@ class Query(JsonObject):
 
     @property
     def search_text(self) -> str:
-        """The text that is searched for, whose terms and vectors the query has: with names in place of relations."""
+        """The text that is searched for, whose terms and vectors the query has: names stand in place of relations."""
         return self.named_text or self.text
 
     @property
@@ -767,7 +775,7 @@ class Query(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Contribution(JsonObject):
-    """One feature's part of a score: ``value`` is what it added, ``path`` the nodes it spread along."""
+    """One feature's part of a score: ``value`` is the part, ``path`` the nodes along which the feature spread."""
 
     feature: str
     value: float
@@ -811,7 +819,7 @@ class Why(ShortRepr):
 class Validity(JsonObject):
     """Whether a memory is valid at the time asked about, given what other memories claim.
 
-    ``valid_to`` is when it ceases to be valid, by its successor or by its own words; ``superseded_by`` are its
+    ``valid_to`` is when it ceases to be valid, by its successor or by its own text; ``superseded_by`` are its
     successors, ``contradicted_by`` the memories that contradict it without superseding it.
     """
 
@@ -841,10 +849,11 @@ class Hit(JsonObject):
 
     @property
     def reason(self) -> str:
-        """What distinguishes it from the memories ranked after it: at most two clauses, separated by a semicolon.
+        """What distinguishes the memory from the memories after it: at most two clauses, separated by a semicolon.
 
-        Empty where no reasons were asked for, where it is the only hit, and where nothing distinguishes it. It is
-        computed when it is first read. If the ``Memory`` was closed before that, it names others without quoting them.
+        Empty where no reasons were asked for, where the memory is the only hit, and where nothing distinguishes it. The
+        reason is computed when it is first read. If the ``Memory`` was closed before that, the reason names other
+        memories without quoting them.
         """
         return self.find_reason()
 
@@ -866,7 +875,7 @@ class Hit(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HitGroup(JsonObject):
-    """The hits that mention one instance of the class that a question asks for, best first.
+    """The hits that mention an instance of the class that a question asks for, best first.
 
     ``instance`` is a word or name as the first of them writes it.
     """
@@ -881,10 +890,10 @@ class HitGroup(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EngramHit(JsonObject):
-    """A person, place or thing that hits mention; ``ids`` are the ids of these hits, best first.
+    """A person, place or thing that hits mention; ``ids`` are the ids of the hits, best first.
 
-    ``score``, 0 to 1, says how near it is to the question. ``type``, ``description`` and ``importance``, 1 to 5,
-    are what a language model read of it in the best of the hits, None without one.
+    ``score``, 0 to 1, says how near the engram is to the question. A language model read ``type``, ``description`` and
+    ``importance``, 1 to 5, in the best of the hits; they are None without a language model.
     """
 
     id: NodeId
@@ -898,9 +907,9 @@ class EngramHit(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class InsightHit(JsonObject):
-    """An insight near a question, a shortcut to the memories that it summarizes: their ids are ``source_ids``.
+    """An insight near a question: a shortcut to the memories that it summarizes, whose ids are ``source_ids``.
 
-    ``score`` is in 0..1; ``level`` is that of :class:`Insight`.
+    ``score`` is in 0..1; ``level`` is as in :class:`Insight`.
     """
 
     id: NodeId
@@ -914,9 +923,9 @@ class InsightHit(JsonObject):
 class ExchangeHit(JsonObject):
     """An earlier prompt like the question, and the response that was given to it.
 
-    It says what was answered, not what is true. ``source_ids`` are the memories that were recalled for it, and the
-    earlier exchanges and the sources of insights that were shown beside them; ``used_ids`` are the memories that the
-    response used, as far as that is known. ``source`` is the model that gave it.
+    An exchange says what was answered, not what is true. ``source_ids`` are the memories that were recalled for the
+    prompt, and the earlier exchanges and the sources of insights that were shown with them; ``used_ids`` are the
+    memories that the response used, as far as that is known. ``source`` is the model that gave the response.
     """
 
     id: NodeId
@@ -951,10 +960,11 @@ class RememberResult(JsonObject):
     """The result of ``remember``, in the order of the episodes.
 
     ``ids`` has one entry per episode. ``created`` were written now, ``existing`` were there already, ``blocked`` were
-    forgotten before and stay forgotten. ``unread`` are those of ``created`` that the embedder mostly cannot read: they
-    are found by their words, not by meaning. ``omitted`` counts what chat messages had that is not remembered, by its
-    kind, such as ``tool_call`` and ``image_url``. ``extraction`` says how an extractor with a language model read the
-    texts, None for other extractors. ``estimate`` is what it would cost, after a dry run alone.
+    forgotten before and stay forgotten. ``unread`` are the ids of ``created`` whose texts the embedder mostly cannot
+    read: they are found by their words, not by meaning. ``omitted`` counts the parts of chat messages that are not
+    remembered, by kind, such as ``tool_call`` and ``image_url``. ``extraction`` says how an extractor with a language
+    model read the texts, None for other extractors. ``estimate`` is the cost that reading the texts would have; only a
+    dry run has it.
     """
 
     ids: tuple[NodeId, ...]
@@ -1013,8 +1023,8 @@ class ForgetResult(JsonObject):
 class Insight(JsonObject):
     """A summary of several memories, with its sources; it is deleted with any of them.
 
-    ``level`` is 1 for insights over memories, one more for each level of insights over insights. ``is_valid`` is False
-    once one of its sources was superseded.
+    ``level`` is 1 for insights over memories, 2 for insights over such insights, and so on. ``is_valid`` is False once
+    one of its sources was superseded.
     """
 
     json_form: ClassVar = JsonForm(inline=("node",))
@@ -1036,7 +1046,7 @@ class FactRelation(StrEnum):
 class FactUpdate(JsonObject):
     """A fact update that consolidation found: ``new`` supersedes ``old`` or contradicts it.
 
-    ``valid_from`` is when ``new`` becomes valid, ``valid_to`` when it ends by its own words; ``confidence`` is in 0..1.
+    ``valid_from`` is when ``new`` becomes valid, ``valid_to`` when it ends by its own text; ``confidence`` is in 0..1.
     """
 
     old: Node
@@ -1051,7 +1061,7 @@ class FactUpdate(JsonObject):
 class History(JsonObject):
     """The history of a memory: its predecessors and successors, oldest first, and the accesses that are kept.
 
-    The ``nth`` of an access says how many of its kind there were, expired ones included.
+    The ``nth`` of an access says how many accesses of its kind there were, expired accesses included.
     """
 
     node: Node

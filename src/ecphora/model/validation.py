@@ -68,7 +68,7 @@ def check_question(text: object) -> str:
 
 
 def check_name(field: str, value: object) -> str:
-    """Check a required name, such as that of a scope."""
+    """Check a required name, such as a scope's."""
     found = check_optional_name(field, value)
     if found is None:
         raise InvalidInput(f"{field} is missing; give a text of 1 to {MAX_NAME_CHARS} characters")
@@ -76,7 +76,7 @@ def check_name(field: str, value: object) -> str:
 
 
 def check_optional_name(field: str, value: object) -> str | None:
-    """Check an optional name, such as that of a speaker."""
+    """Check an optional name, such as a speaker's."""
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME_CHARS:
@@ -319,7 +319,7 @@ def check_rerank(rerank: object) -> Rerank:
 
 
 def check_include(include: object) -> frozenset[Include]:
-    """Check what a recall returns beside the memories: one name, or several."""
+    """Check what a recall returns besides the memories: one name, or several."""
     names = (include,) if isinstance(include, str) else check_items("include", include, "a name or a tuple of names")
     known = ", ".join(repr(choice.value) for choice in Include)
     found = set()
@@ -333,7 +333,7 @@ def check_include(include: object) -> frozenset[Include]:
 def check_query(
     question: object, where: object, as_of: object, known_at: object, retroactive: object, *, zone: tzinfo = UTC
 ) -> tuple[str, Filter, datetime | None, datetime | None]:
-    """Check a question, its filter and its times; return the times parsed, also those of the filter."""
+    """Check a question, its filter and its times; return all times parsed, also the filter's."""
     checked = (
         check_question(question),
         check_filter(where, zone),
@@ -406,7 +406,7 @@ def check_component(field: str, value: T, kind: str, *methods: str) -> T:
 # ---- media
 
 MAX_MEDIA = 100
-"""The most media of one memory."""
+"""How many media a memory may have."""
 MAX_REFERENCE_CHARS = 4_096
 """Characters of the longest reference."""
 MAX_CAPTION_CHARS = 4_000

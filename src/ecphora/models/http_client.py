@@ -32,7 +32,7 @@ MAX_ANSWER_BYTES = 256 << 20
 
 
 def read_answer(response: "httpx2.Response", sender: str, error_type: type[EcphoraError]) -> bytes:
-    """Read an answer of which only the head has been read; raises ``error_type`` for one that is too large."""
+    """Read an answer of which only the head has been read; raises ``error_type`` for an answer that is too large."""
     content = bytearray()
     for part in response.iter_bytes():
         content += part
@@ -97,9 +97,9 @@ class HTTPRoute:
 def find_route(url: str) -> HTTPRoute:
     """The way to the host of a URL, as the environment is now: directly, or through the proxy that it names.
 
-    The variables are those of curl: ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``, in small letters
-    or capitals; on Windows and macOS the settings of the system count where there are no variables. Hosts on the
-    loopback are never asked through a proxy, which could not reach them.
+    The variables are the same as for curl: ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``, in small
+    letters or capitals; on Windows and macOS the settings of the system count where there are no variables. Hosts on
+    the loopback are never asked through a proxy, which could not reach them.
     """
     try:
         parts = urlsplit(url)

@@ -186,8 +186,8 @@ class Request(Generic[T]):
 class LLMRun:
     """Sends the prompts of one call. Not safe to share between threads.
 
-    A prompt is sent only if the budget has room for its estimated tokens and its longest reply, and repeated only if it
-    has room for that too. After ``MAX_FAILURES`` prompts in a row without a result, the rest are not sent.
+    A prompt is sent only if the budget has room for its estimated tokens and its longest reply, and repeated only if
+    the budget has room for that too. After ``MAX_FAILURES`` prompts in a row without a result, the rest are not sent.
     """
 
     def __init__(self, client: LLMClient, budget: LLMBudget = NO_LIMIT) -> None:
@@ -198,7 +198,7 @@ class LLMRun:
         self.usage = LLMUsage()
 
     def ask_all(self, requests: Sequence[Request[T]]) -> list[Attempt[T]]:
-        """The results of some requests, in their order; one that was not sent has an error and no usage."""
+        """The results of some requests, in their order; a request that was not sent has an error and no usage."""
         attempts: list[Attempt[T]] = []
         while len(attempts) < len(requests):
             current_cancellation().check()
@@ -264,7 +264,7 @@ class LLMRun:
 
 
 class ReplyCache:
-    """What a model wrote, by digests of what it was asked; in RAM, or in a mapping of the caller.
+    """The replies of a model, by digests of its prompts; in RAM, or in a mapping of the caller.
 
     In RAM it keeps ``max_replies``, and drops the oldest first. Safe to share between threads if the mapping is.
     """

@@ -44,7 +44,7 @@ class LLMExtractor:
     ``max_tokens`` limit one call of ``remember``; the result's ``extraction`` says how its texts were read.
 
     A text is read once: ``cache`` maps digests of text, prompt and model to replies. By default it is in RAM and ends
-    with the process. Any mapping of texts to texts will do, such as one on a disk; what it holds is not erased when a
+    with the process. Any mapping of texts to texts will do, such as one on a disk; its contents are not erased when a
     memory is forgotten. Safe to share between threads if the model is.
     """
 
@@ -75,7 +75,7 @@ class LLMExtractor:
         return self._client.usage
 
     def extract(self, texts: Sequence[str], /) -> list[Extraction]:
-        """Read each text, in the order of the texts; the budget is that of a run of its own."""
+        """Read each text, in the order of the texts; the call has a budget of its own."""
         return self.begin_run().extract(texts)
 
     def begin_run(self) -> "LLMExtractionRun":
@@ -155,7 +155,7 @@ class LLMExtractionRun:
         ]
 
     def _written(self, texts: Sequence[str]) -> Mapping[str, Extraction]:
-        """What the model wrote of texts, now or before; those that it did not read are missing."""
+        """The model's extractions of texts, now or before; texts that the model did not read are missing."""
         known = {text: found for text in texts if (found := self._extractor.cached(text)) is not None}
         groups = list(self._extractor.prompts([text for text in texts if text not in known]))
         attempts = self._run.ask_all(

@@ -30,15 +30,15 @@ KEPT_PAIRS = 1_024
 
 ADAPTERS_FILE = "update_adapters.npz"
 ADAPTERS_DIGEST = "cc80dc574dd78ace8931ce27ec6c673200cc89565c68377abd167db100507341"
-"""SHA-256 of the adapters' file; ``training/train_update_scorer.py`` prints that of a new one."""
+"""SHA-256 of the adapters' file; ``training/train_update_scorer.py`` prints it for a new file."""
 
 
 class E5UpdateScorer:
     """Scores whether a later text updates an earlier one; about 15 ms for two short texts.
 
     The constructor is cheap; the first ``score`` loads the model, once per process and shared with
-    :class:`~ecphora.models.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of its files, by default that
-    of the package. It keeps the scores of the last ``KEPT_PAIRS`` pairs. Safe to share between threads, and in a forked
+    :class:`~ecphora.models.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of its files, by default the
+    package's. It keeps the scores of the last ``KEPT_PAIRS`` pairs. Safe to share between threads, and in a forked
     child.
     """
 

@@ -104,7 +104,7 @@ def __getattr__(name: str) -> object:
 
 
 def strategy_names() -> list[str]:
-    """The names of all strategies, those of plug-ins included, without those for comparison with a paper or model."""
+    """The names of all strategies, also of plug-ins, but not of strategies for comparison with a paper or model."""
     return [
         *BUILT_IN,
         *dict.fromkeys(plugin.name for plugin in plugins.list_plugins("strategies") if not plugin.is_hidden),

@@ -30,7 +30,7 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class DenseEnglish:
-    """Cosine of the query's English vector with that of each memory; nothing for a query without one."""
+    """Cosine of the query's English vector with each memory's; nothing for a query without an English vector."""
 
     name: str = "dense-english"
 
@@ -89,9 +89,9 @@ class Simple:
     """z + ``rerank_weight`` r for the best ``max_candidates`` memories by z; the others rank behind them, by z.
 
     z is the cosine of the query with a memory, as a z-score over the scope's episodes. If the query has an English
-    vector, memories that have one are compared by it, and z-scores are taken of these and of the others separately. r
-    is the log-odds that the reranker's first model gives a memory; it is asked even if there is no doubt. A memory that
-    was not read counts as the worst that was.
+    vector, memories with an English vector are compared by it, and z-scores are taken of them and of the other memories
+    separately. r is the log-odds that the reranker's first model gives a memory; it is asked even if there is no doubt.
+    A memory that was not read counts as the worst memory that was read.
     """
 
     max_candidates: int = 24

@@ -1,4 +1,4 @@
-"""The parties of a relation, the places of names beside a verb or noun, and which place has which party."""
+"""The parties of a relation, the places of names next to a verb or noun, and the party of each place."""
 
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
@@ -12,7 +12,7 @@ class Party(IntEnum):
 
 
 class Slot(StrEnum):
-    """The place of a name beside a verb or a noun; ``OTHER`` is after another preposition.
+    """The place of a name next to a verb or a noun; ``OTHER`` is after another preposition.
 
     ``NONE`` is after a preposition that says nothing of the parties.
     """
@@ -44,7 +44,7 @@ REVERSED: Frame = _opposite(PLAIN)
 ROB: Frame = {**PLAIN, Slot.FROM: _P}
 """Of a verb whose "from" is before who loses something by it: steal, copy, take over."""
 AWAIT: Frame = {Slot.SUBJECT: _A, Slot.FROM: _P}
-"""Of a verb for the side that is still to get back what it gave."""
+"""Of a verb whose subject still has to get back a thing that it gave."""
 GIVE: Frame = {Slot.SUBJECT: _A, Slot.OBJECT: _P, Slot.TO: _P, Slot.FOR: _P}
 PASS: Frame = {Slot.FROM: _A, Slot.TO: _P}
 """Of a verb whose subject is the thing that passes on."""
@@ -61,7 +61,7 @@ SENT: Frame = {Slot.SUBJECT: _A, Slot.FROM: _A, Slot.POSSESSOR: _A, Slot.TO: _P,
 DONE: Frame = {**SENT, Slot.POSSESSOR: _P}
 """Of a noun for what is done to whoever is after "of": a portrait, a review."""
 DRAWN: Frame = {**DONE, Slot.FROM: _P}
-"""Of a noun for what its owner draws from the other: a quotation."""
+"""Of a noun for a thing that its owner draws from the other: a quotation."""
 TEAM: Frame = {Slot.SUBJECT: _A, Slot.TO: _P}
 """Of a noun for a group whose owner leads it."""
 HAD: Frame = {**SENT, Slot.OTHER: _A}
@@ -69,4 +69,4 @@ HAD: Frame = {**SENT, Slot.OTHER: _A}
 ORDER: Frame = _opposite(SENT)
 """Of a noun that goes from who receives something to who gives it."""
 DEBT: Frame = {**_opposite(SENT), Slot.OTHER: _A}
-"""Of a noun for what its owner still has to give."""
+"""Of a noun for a thing that its owner still has to give."""

@@ -1,4 +1,4 @@
-"""The small words by which the place of a name beside a verb is read: auxiliaries, prepositions, question words."""
+"""The small words by which the place of a name next to a verb is read: auxiliaries, prepositions, question words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ _SLOTS = (Slot.TO, Slot.FOR, Slot.FROM, Slot.POSSESSOR, Slot.OTHER, Slot.NONE)
 
 
 def _slots(*prepositions: str) -> dict[str, Slot]:
-    """The slot of each preposition, from those of each slot in the order of ``_SLOTS``."""
+    """The slot of each preposition; the arguments are the prepositions of each slot, in the order of ``_SLOTS``."""
     return {word: slot for slot, words in zip(_SLOTS, prepositions, strict=False) for word in words.split()}
 
 

@@ -1,4 +1,4 @@
-"""What a word says of the parties of a relation: as a verb, as a noun for one of them, as a noun for what passes.
+"""What a word says of the parties of a relation: as a verb, as a noun for a party, as a noun for what passes.
 
 "Sell" and "buy" are one relation seen from its two sides: the subject of "sell" is the object of "from" of "buy".
 """
@@ -18,7 +18,7 @@ from .verb_forms import verb_form
 class Sense:
     """A relation of a verb or noun, and the party in each slot.
 
-    A verb has a sense with a ``slot`` or ``word`` only if a name is in that slot, or the word is beside the verb.
+    A verb has a sense with a ``slot`` or ``word`` only if a name is in that slot, or the word is next to the verb.
     ``is_transfer`` says that something passes from the agent to the patient, so that "gave" may be said of a loan.
     """
 
@@ -63,7 +63,7 @@ def known_senses(word: str, language: European) -> tuple[Sense, ...]:
 
 @lru_cache(maxsize=1 << 14)
 def senses(word: str, language: European) -> tuple[Sense, ...]:
-    """The senses of a verb: those of the table, or else a relation of its own; none of auxiliaries and the like."""
+    """The senses of a verb: from the table, or else a relation of its own; auxiliaries and the like have none."""
     form = verb_form(word, language)
     found = _senses_by_verb(language).get(form, ())
     if any(sense.slot is None and not sense.word for sense in found) or len(word) < 3 or form in _excluded(language):

@@ -1,4 +1,4 @@
-"""The parties of the names beside a noun of relation: "Jonas is Mira's boss", "Mira got a letter from Jonas"."""
+"""The parties of the names next to a noun of relation: "Jonas is Mira's boss", "Mira got a letter from Jonas"."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -20,7 +20,7 @@ _LIGHT_REACH = 8
 
 
 def person_parties(units: Sequence[Unit], noun: int, party: Party, grammar: Grammar) -> Iterator[tuple[int, Party]]:
-    """The names beside a noun for a party of a relation: who is it, and whose.
+    """The names next to a noun for a party of a relation: who is it, and whose.
 
     "Jonas is Mira's boss", "Mira's boss is Jonas", "the boss of Mira is Jonas", "Jonas, the boss of Mira", "Mira has
     Jonas as boss".
@@ -56,7 +56,7 @@ def _after_of(units: Sequence[Unit], noun: int, grammar: Grammar) -> int | None:
 def _ownerless_parties(
     units: Sequence[Unit], noun: int, start: int, party: Party, grammar: Grammar
 ) -> Iterator[tuple[int, Party]]:
-    """The names around a noun with no owner beside it: "Mira has Jonas as boss", "¿De quién es inquilino Jonas?"."""
+    """The names around a noun with no owner next to it: "Mira has Jonas as boss", "¿De quién es inquilino Jonas?"."""
     while start >= 0 and units[start].word in grammar.articles:
         start -= 1
     if start >= 2 and units[start].word == "as":
@@ -101,7 +101,7 @@ def _is_bound(unit: Unit) -> bool:
 def event_parties(
     units: Sequence[Unit], noun: int, frame: Frame, grammar: Grammar, *, subject_follows: bool = False
 ) -> Mapping[int, Party]:
-    """The parties of the names beside a noun for what goes from one to the other: "a letter from Jonas to Mira".
+    """The parties of the names next to a noun for what goes from one to the other: "a letter from Jonas to Mira".
 
     The verb that carries the noun adds its subject and object: "Jonas wrote Mira a letter", "Mira got a letter".
     """
@@ -135,7 +135,7 @@ def _owner(units: Sequence[Unit], noun: int) -> int | None:
 
 
 def _carried_frame(frame: Frame, *, is_given: bool, is_from: bool) -> Frame:
-    """The parties beside a verb that carries a noun with a frame.
+    """The parties next to a verb that carries a noun with a frame.
 
     ``is_given`` says that its object receives the noun, ``is_from`` that the noun comes from its subject.
     """

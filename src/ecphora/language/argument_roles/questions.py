@@ -113,7 +113,7 @@ def _as_statement(sentence: list[Unit], grammar: Grammar, language: European) ->
 
 
 def _main_verb(units: Sequence[Unit], grammar: Grammar, language: European, *, has_subject: bool) -> int | None:
-    """The index of the verb that a question is about: that of the table, or the first after the subject."""
+    """The index of the verb that a question is about: a verb of the table, or the first after the subject."""
     words = [
         place
         for place, unit in enumerate(units)

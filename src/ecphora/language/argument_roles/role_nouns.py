@@ -1,4 +1,4 @@
-"""Nouns for relations between two people: for one of them, or for what goes from one to the other."""
+"""Nouns for relations between two people: for one of the two, or for what goes from one to the other."""
 
 from collections.abc import Mapping
 
@@ -203,4 +203,4 @@ EVENT_NOUNS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
         ("help", SENT, "ajuda"),
     ),
 }
-"""A relation, the parties beside its nouns, and the nouns: an invitation from one to the other."""
+"""A relation, the parties next to its nouns, and the nouns: an invitation from one to the other."""

@@ -239,9 +239,9 @@ VERBS: Mapping[European, tuple[tuple[str, Frame, str], ...]] = {
         ("beat", REVERSED, "perder"),
     ),
 }  # fmt: skip
-"""A relation, the parties beside its verbs, and the verbs.
+"""A relation, the parties next to its verbs, and the verbs.
 
-"work/for" is a verb that has the sense only with the slot, "look+after" one that has it only with the word.
+"work/for" has the sense only with a name in the slot, "look+after" only with the word.
 """
 
 LIGHT_VERBS: Mapping[European, tuple[str, str]] = {

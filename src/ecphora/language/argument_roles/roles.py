@@ -1,4 +1,4 @@
-"""Compares who did what to whom: the parts that names have in a question with those that they have in a text.
+"""Compares who did what to whom: the parts of names in a question with their parts in a text.
 
 No parser: the order of names, verbs and prepositions is read by rules, for English, German, Spanish, French and
 Portuguese.
@@ -18,7 +18,7 @@ from .units import USER, Unit, UnitKind, sentences, split_units
 
 TRANSFER_AGREEMENT = 0.5
 """The agreement between two relations in which something passes from one to the other, such as "gave" and "lent"; and
-of a part that follows only from that of the other name."""
+the agreement of a part that follows only from the part of the other name."""
 MAX_CHARS = 2000
 """Characters of a question or text that are read, from its beginning."""
 _WORD = lazy_pattern(r"[^\W_]+")
@@ -60,7 +60,7 @@ def role_agreement(question: str, text: str, speaker: str | None = None) -> floa
 
 
 def _has_any(text: str, words: frozenset[str]) -> bool:
-    """Whether a text has one of these in lower case, as a word or a part of one."""
+    """Whether a text has one of some words in lower case, as a word or inside a word."""
     lower = text.lower()
     return any(word in lower for word in words)
 
@@ -93,7 +93,7 @@ def _speaker_number(asked: RoleQuestion, speaker: str | None) -> int | None:
 def _comparisons(
     sentence: Sequence[Unit], asked: RoleQuestion, grammar: Grammar
 ) -> Iterator[tuple[float, Parties, Parties]]:
-    """The parties that a sentence gives to the asked names, beside those of the question, and how much they weigh."""
+    """Weights, the parties of the asked names in the question, and their parties in a sentence."""
     for relation in relations(sentence, grammar):
         weight = TRANSFER_AGREEMENT if relation.is_inferred else 1.0
         wanted = asked.parties.get(relation.name)
@@ -104,7 +104,7 @@ def _comparisons(
 
 
 def _units(text: str, asked: RoleQuestion, first_person: int | None) -> Iterator[Unit]:
-    """The units of a text, in which the asked names have their numbers, and each other name one of its own."""
+    """The units of a text, in which the asked names have their numbers, and each other name has a number of its own."""
     others: dict[str, int] = {}
     for unit in split_units(text, asked.language, asked.words):
         if unit.number is None and unit.kind is not UnitKind.NAME:

@@ -37,7 +37,7 @@ _NOUN_SIGNS = frozenset("of with for after about no any another several two thre
 
 
 class Relation(NamedTuple):
-    """A relation that a sentence states; ``is_inferred`` says that a party follows only from that of the other name.
+    """A relation that a sentence states; ``is_inferred`` says that a party follows only from the other name's.
 
     ``is_transfer`` says that something passes from the agent to the patient, ``is_open`` that a party without a name
     may be a person named elsewhere in the sentence.
@@ -86,9 +86,9 @@ def _may_be_verb(word: str, grammar: Grammar) -> bool:
 
 
 def _with_other(relation: Relation, people: set[int], takers: set[int | None], grammar: Grammar) -> Relation:
-    """A relation in which the only other person of a sentence has the other party, if that of one is found.
+    """The relation; if it has the party of one person only, the only other person of the sentence gets the other party.
 
-    ``takers`` are the people who may take part: not those who are named only as owners or spoken to.
+    ``takers`` are the people who may take part: not people who are named only as owners or spoken to.
     """
     is_open = relation.is_open and len(people) == 2 and len(relation.parties) == 1 and grammar.joins_names
     if not is_open or relation.name in EQUAL_RELATIONS:
@@ -147,7 +147,7 @@ def _verb_relations(
 
 
 def _is_open(sense: Sense, places: Slots) -> bool:
-    """Whether the party that no name beside a verb has may be a person elsewhere: there is no pronoun as subject."""
+    """Whether a party that no name next to a verb has may be a person elsewhere: no pronoun is the subject."""
     subjects = [number for slot, number in places.names if slot is Slot.SUBJECT]
     if not subjects:
         return all(slot is not Slot.OBJECT for slot, _ in places.names)
@@ -184,16 +184,16 @@ def _verbal_nouns(sentence: Sequence[Unit], place: int, grammar: Grammar) -> tup
 
 
 def words_near(units: Sequence[Unit], verb: int, grammar: Grammar) -> frozenset[str]:
-    """The words near a verb with which it may have another sense, and "$" for one of money."""
+    """The words near a verb with which it may have another sense, and "$" for a word of money."""
     start = max(0, verb - _WORDS_BESIDE) if grammar.language is European.GERMAN else verb + 1
     words = frozenset(unit.word for unit in units[start : verb + 1 + _WORDS_BESIDE])
     return words if words.isdisjoint(MONEY) else words | {"$"}
 
 
 def fitting_senses(candidates: Sequence[Sense], places: Slots, words: frozenset[str]) -> list[Sense]:
-    """The senses that a verb has among these names and words.
+    """The senses that a verb has together with some names and words.
 
-    A sense with a condition that is met excludes those without one of which the subject is the other party.
+    A sense whose condition is met excludes the senses without a condition whose subject is the other party.
     """
     fitting = [
         sense

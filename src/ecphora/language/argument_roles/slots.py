@@ -1,4 +1,4 @@
-"""Finds the place of each name beside a verb or a noun of relation: before it, after it, after which preposition."""
+"""Finds the place of each name next to a verb or a noun of relation: before it, after it, after which preposition."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,14 +10,14 @@ from .units import Unit, UnitKind
 
 
 class SlotName(NamedTuple):
-    """A name, or a pronoun, in a slot of a verb; ``number`` is None for one that is not asked about."""
+    """A name, or a pronoun, in a slot of a verb; ``number`` is None for a name that is not asked about."""
 
     slot: Slot
     number: int | None
 
 
 class Slots(NamedTuple):
-    """The names beside a verb, and the slots whose preposition stands there."""
+    """The names next to a verb, and the slots whose preposition stands there."""
 
     names: tuple[SlotName, ...]
     prepositions: frozenset[Slot]
@@ -40,7 +40,7 @@ _RELATIVE_SUBJECTS = frozenset(("who", "that", "qui", "que", "quien"))
 
 
 def slots(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows: bool = False) -> Slots:
-    """The names beside the verb at an index, in languages whose subject is before the verb and object after it.
+    """The names next to the verb at an index, in languages whose subject is before the verb and object after it.
 
     ``subject_follows`` is for questions whose subject, a name without preposition, follows the verb.
     """
@@ -231,14 +231,14 @@ def _starts_clause(units: Sequence[Unit], at: int, grammar: Grammar) -> bool:
 
 
 def verb_places(units: Sequence[Unit], verb: int, grammar: Grammar, *, subject_follows: bool = False) -> Slots:
-    """The names beside the verb at an index, in their slots; ``subject_follows`` as for ``slots``."""
+    """The names next to the verb at an index, in their slots; ``subject_follows`` as for ``slots``."""
     if grammar.language is European.GERMAN:
         return german_slots(units, verb, grammar)
     return slots(units, verb, grammar, subject_follows=subject_follows)
 
 
 def german_slots(units: Sequence[Unit], verb: int, grammar: Grammar) -> Slots:
-    """The names beside a German verb: of those without article and preposition, the subject comes first."""
+    """The names next to a German verb: of the names without article and preposition, the subject comes first."""
     start, end = _german_clause(units, verb, grammar)
     is_passive = any(unit.word in grammar.passive for unit in units[start:end])
     bare: list[Unit] = []

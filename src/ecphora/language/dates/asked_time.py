@@ -1,4 +1,4 @@
-"""What a question asks of time beside the times that it names: the latest or the first of several, and its other words.
+"""What a question asks of time besides the times that it names: the latest or the first of several; its other words.
 
 Seven languages: English, German, Spanish, French, Portuguese, Chinese and Japanese. Phrases of time ("last week", "la
 semaine dernière") are taken out first, so that their "last" does not count.
@@ -152,7 +152,7 @@ _EMPTY_WORDS = {
         "data importante especial mostre resuma resumo favor"
     ),
 }
-"""Words beside the commonest ones that say no more than that something happened, or was told, done, felt or planned."""
+"""Words, besides the commonest, that say no more than that something happened, or was told, done, felt or planned."""
 _EMPTY_CJK = lazy_pattern(
     # Chinese
     "新し[ぁ-ん]*|告[诉訴]|提[到过過及]|[说說讲講聊谈談写寫记記录錄]|[报報]告|分享|[发發]生|[经經][历歷]|[进進]行|[计計][划畫劃]|安排|日程|日期|"

@@ -16,7 +16,7 @@ def midnight(moment: datetime) -> datetime:
 
 
 def unit_start(unit: str, moment: datetime, count: int = 0) -> datetime:
-    """The start of the unit of time ``count`` units after the one that contains the moment."""
+    """The start of the unit of time ``count`` units after the unit that contains the moment."""
     if size := UNIT_MONTHS.get(unit):
         index = ((moment.year * 12 + moment.month - 1) // size + count) * size
         return midnight(moment).replace(year=index // 12, month=index % 12 + 1, day=1)
@@ -29,7 +29,7 @@ def unit_start(unit: str, moment: datetime, count: int = 0) -> datetime:
 
 
 def unit_range(unit: str, moment: datetime, first: int = 0, last: int | None = None) -> Interval:
-    """The interval of the calendar units ``first`` to ``last``, counted from the one that contains the moment."""
+    """The interval of the calendar units ``first`` to ``last``, counted from the unit that contains the moment."""
     last = first if last is None else last
     if unit == "weekend":
         return Interval(unit_start("week", moment, first) + timedelta(days=5), unit_start("week", moment, last + 1))

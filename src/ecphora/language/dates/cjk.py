@@ -1,6 +1,6 @@
 """Rewrites Chinese and Japanese dates in place into the English that the grammar of ``dates`` parses.
 
-It does not interpret dates and needs no calendar and no reference time; what it does not recognize stays.
+It does not interpret dates and needs no calendar and no reference time; unrecognized phrases stay.
 
 Conventions: simplified, traditional and Japanese forms share one table where they agree. Years are written 2023年,
 二〇二三年, 令和5年 or 去年; 上旬, 中旬 and 下旬 are early, mid and late. A repeated day (每周五, 毎週金曜日) is no

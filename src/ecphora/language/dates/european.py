@@ -1,10 +1,10 @@
 """Rewrites German, Spanish, French and Portuguese phrases of time in place into the English that ``dates`` parses.
 
-It does not interpret dates and needs no reference time; what it does not recognize stays. The phrases of one language
-are read: the one with most of the text's common words. A text without any such word is left to the English grammar.
+It does not interpret dates and needs no reference time; unrecognized phrases stay. The phrases of one language are
+read: the language with most of the text's common words. A text without any such word is left to the English grammar.
 
-Conventions: 9/3/2026 is the ninth of March where the text is in one of these languages. A month alone, "segunda" or
-"été" count only beside words that make them dates, a repeated day ("jeden Montag", "los lunes", "le lundi") is none.
+Conventions: 9/3/2026 is the ninth of March where the text is in one of the four languages. A month alone, "segunda" or
+"été" count only next to words that make them dates, a repeated day ("jeden Montag", "los lunes", "le lundi") is none.
 """
 
 from ..european_languages import European, word_set

@@ -1,7 +1,7 @@
 """French phrases of time and the English that the grammar of ``dates`` parses.
 
 Conventions: "lundi" is one Monday, "le lundi" every Monday. "Vendredi prochain" is the next Friday. "Quinze jours" are
-two weeks, "huit jours" one. "Été" and "mars" count only beside words that make them dates.
+two weeks, "huit jours" one. "Été" and "mars" count only next to words that make them dates.
 """
 
 from .phrases import DateWords, PhraseRules, english_months, english_weekdays, numbered

@@ -127,7 +127,7 @@ def named_day(match: _Match, reference_time: datetime) -> Interval:
 
 
 def calendar_date(match: _Match, reference_time: datetime) -> Interval | None:
-    """A month, or a day or days of one, of a year that is stated or inferred."""
+    """A month, a day or several days of a month, in a year that is stated or inferred."""
     parts, year = match.groupdict(), _year_number(match, reference_time)
     month, day, last = _month_number(match["month"]), int(parts.get("day") or 0), int(parts.get("until") or 0)
     if month > 12 and "/" in match[0] and "cut" not in parts:
@@ -308,7 +308,7 @@ def identity(_match: _Match, inner: Interval, _reference_time: datetime) -> Inte
 
 
 def day_on_weekday(match: _Match, inner: Interval, reference_time: datetime) -> Interval:
-    """Parse "Monday, 9 March": in the year, of those around, in which that day is a Monday; a stated year stays."""
+    """Parse "Monday, 9 March": in the nearby year in which that day is a Monday; a stated year stays."""
     if inner.end - inner.start > timedelta(days=1) or _FOUR_DIGITS.search(match.string[match.end() :][:24]):
         return inner
     this_year = reference_time.year

@@ -1,6 +1,6 @@
 """Spanish phrases of time and the English that the grammar of ``dates`` parses.
 
-Conventions: "el próximo viernes" is the next one. A weekday counts with an article or beside a date, so that the
+Conventions: "el próximo viernes" is the next one. A weekday counts with an article or next to a date, so that the
 surname Domingo is none. "Tarde" is the afternoon.
 """
 

@@ -104,9 +104,9 @@ def tense_around(match: re.Match[str]) -> int:
 
 
 def tense_of_clause(match: re.Match[str]) -> int:
-    """The tense of a date's clause, or of its sentence if the clause has no word beside the date.
+    """The tense of a date's clause, or of its sentence if the clause has no word besides the date.
 
-    This decides on a date without a year, which seldom is the one a year ago because another clause is in the past.
+    This decides on a date without a year, which seldom is a year ago because another clause is in the past.
     """
     before, after = _context(match)
     clause = f"{_CLAUSE_END.split(before)[-1]} {_CLAUSE_END.split(after, maxsplit=1)[0]}"
@@ -127,7 +127,7 @@ def _context(match: re.Match[str]) -> tuple[str, str]:
 
 
 def _side(before: str, sides: Mapping[str, int]) -> int:
-    """The tense that one of the words ``sides`` before a date tells; 0 without one, and in Chinese and Japanese."""
+    """The tense that a word of ``sides`` before a date tells; 0 without such a word, and in Chinese and Japanese."""
     return 0 if has_cjk(before) else next((sides[word] for word in before.lower().split()[-2:] if word in sides), 0)
 
 

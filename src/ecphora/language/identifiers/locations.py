@@ -80,7 +80,7 @@ def read_path(place: Place) -> Identifier | None:
 
 
 def read_dotted(place: Place) -> Identifier | None:
-    """The identifier of a file name, a host or a dotted name; not that of two sentences without a space between."""
+    """The identifier of a file name, a host or a dotted name; None for two sentences without a space between them."""
     text = place.part
     parts = text.split(".")
     if parts[0].isdigit() and all(part.isdigit() for part in parts):

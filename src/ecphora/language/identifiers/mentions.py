@@ -16,7 +16,7 @@ from .shapes import CODE_LIKE, PLAIN_RUN, RUN, SCAN, WORD
 from .values import Identifier, Place
 
 MAX_IDENTIFIERS = 500
-"""The most identifiers of one text."""
+"""How many identifiers of a text are read at most."""
 _RAISED = dict.fromkeys((178, 179, 185, *range(8304, 8352), *range(188, 191)), " ")
 """Raised and lowered digits and fractions: NFKC would make a number of m²."""
 _HYPHENS = {0x2010: "-", 0x2011: "-", 0x2212: "-", 0x00AD: None, 0x200B: None, 0xFE63: "-", 0xFF0D: "-"}

@@ -50,7 +50,7 @@ def read_phone(place: Place) -> Identifier | None:
 
 
 def read_number(place: Place) -> Identifier | None:
-    """The identifier of a number with a label, or of a long one that is no count, year, date or amount."""
+    """The identifier of a number with a label, or of a long number that is no count, year, date or amount."""
     text = place.part
     number = text.removeprefix("#")
     if _has_amount_around(place) or place.text.startswith(("'s", "’s"), place.end):

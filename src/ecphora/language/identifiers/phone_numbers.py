@@ -1,7 +1,7 @@
 """Telephone numbers in any notation: an international and a national notation of one number share a value.
 
-Plain rules over the digits. The country codes are those of ITU-T E.164: one digit for 1 and 7, two for those listed,
-else three. No number is checked against a plan of numbers.
+Plain rules over the digits. The country codes follow ITU-T E.164: one digit for 1 and 7, two for the listed codes, else
+three. No number is checked against a plan of numbers.
 """
 
 import re

@@ -72,7 +72,7 @@ UNITS: Mapping[str, str] = {
 CURRENCY_SIGNS = "€$£¥₹₽₩"
 """The signs that stand before or after an amount."""
 MAX_QUANTITIES = 200
-"""The most quantities of one text."""
+"""How many quantities of a text are read at most."""
 
 
 def _alternatives() -> str:

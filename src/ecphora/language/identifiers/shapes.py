@@ -62,6 +62,6 @@ def _compound(names: tuple[str, ...]) -> str:
 
 
 SCAN = lazy_pattern(_compound(tuple(_SHAPES)))
-"""Every shape, the more special first; the name of the last group is that of the shape."""
+"""Every shape, the more special first; the last group is named after the shape."""
 CODE_LIKE = lazy_pattern(_compound(("numeric", "token")))
 """What a compound begins with that turned out to be none, such as the first number of a date."""

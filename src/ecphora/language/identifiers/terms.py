@@ -1,4 +1,4 @@
-"""The hashes by which identifiers and quantities are indexed, and those by which a question looks them up.
+"""The hashes by which identifiers and quantities are indexed, and by which a question looks them up.
 
 They are kept apart from the terms of words: a memory's text analysis has them with the count 0.
 """
@@ -16,7 +16,7 @@ from .quantities import quantities
 from .values import Identifier
 
 MAX_ASKED = 8
-"""The most identifiers of a question that are looked up: a longer text is no question about one of them."""
+"""The most identifiers of a question that are looked up; a text with more asks about none of them."""
 
 
 def index_hashes(*texts: str | None) -> NDArray[np.uint32]:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class IdentifierKind(StrEnum):
-    """What an identifier is by its shape; two of one kind are look-alikes."""
+    """What an identifier is by its shape; two identifiers of the same kind are look-alikes."""
 
     NUMBER = "number"
     CODE = "code"
@@ -26,7 +26,7 @@ class Identifier:
     """An identifier of a text: ``text`` as it is written, ``value`` in its normal form.
 
     ``variants`` are values that name the same thing. ``parts`` are values by which it may be asked for, such as the
-    file name of a path; ``short_forms`` are those by which another text may name the same thing. ``is_certain`` is
+    file name of a path; ``short_forms`` are values by which another text may name the same thing. ``is_certain`` is
     False for a number without a label that may be a count.
     """
 

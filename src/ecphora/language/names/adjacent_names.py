@@ -155,7 +155,7 @@ def _is_not_greeted(text: str, end: int, name: str) -> bool:
     return not rest.endswith(("hi", "hey", "hello", "dear", "thanks", "thank you", "yes", "no", "oh", "wow", "sorry"))
 
 
-# ---- languages that write other words beside a name with a capital
+# ---- languages that write other words next to a name with a capital
 
 _WORD = r"[^\W\d_][\w-]{1,24}"
 _CAPITALIZED = lazy_pattern(
@@ -185,7 +185,7 @@ _GERMAN_NOUNS = frozenset(
 
 
 class CapitalizedNames:
-    """Finds capitalized words as names, except German nouns that often stand beside a noun for a person.
+    """Finds capitalized words as names, except German nouns that often stand next to a noun for a person.
 
     For German, which writes all nouns with a capital, and for languages in which such a noun begins a sentence without
     an article: there ``names`` takes both words for one name.

@@ -1,4 +1,4 @@
-"""Names in Chinese, Japanese and Korean: only those next to a word that indicates them."""
+"""Names in Chinese, Japanese and Korean: only next to a word that indicates a name."""
 
 from collections.abc import Iterator
 

@@ -144,7 +144,7 @@ def is_acronym(short: str, full: str) -> bool:
 
 
 def is_spelling_variant(name: str, other: str) -> bool:
-    """Whether two names may be spellings of one: they differ in spaces, or in one letter of one word.
+    """Whether two names may be spellings of one name: they differ in spaces, or in one letter of one word.
 
     That letter is doubled, sounds alike, or is swapped with the next; in a long word it may be any inner letter. First
     and last letters must match: "maria" is not "mario", nor "plan" "plans". A family name may differ in a double letter
@@ -165,13 +165,13 @@ def is_spelling_variant(name: str, other: str) -> bool:
 
 
 def is_common_given_name(name: str) -> bool:
-    """Whether a name begins with a common given name or a short form of one: then it is not a typo."""
+    """Whether a name begins with a common given name or a short form of such a name: then it is not a typo."""
     given = name.partition(" ")[0]
     return given in NICKNAMES or given in FORMAL_NAMES
 
 
 def _is_word_variant(short: str, long: str, *, is_surname: bool) -> bool:
-    """Whether two words may be spellings of one; a family name may differ in a double letter only."""
+    """Whether two words may be spellings of one word; a family name may differ in a double letter only."""
     if len(short) < MIN_VARIANT_LETTERS or short[0] != long[0] or short[-1] != long[-1]:
         return False
     doubled = _collapse_double_letters(short) == _collapse_double_letters(long) and len(long) - len(short) == 1

@@ -23,10 +23,10 @@ class PersonKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person; ``words`` are those of a name, or the relations of a noun.
+    """A person; ``words`` are the words of a name, or the relations of a noun.
 
-    ``is_owner`` if a thing of theirs is meant, or a group that they belong to: "my laptop", "we". Somebody may have the
-    relations of another one: "my wife and I", "my dentist is Dr. Okafor".
+    ``is_owner`` if a thing of the person is meant, or a group that the person belongs to: "my laptop", "we". A person
+    may have relations too: "my wife and I", "my dentist is Dr. Okafor".
     """
 
     kind: PersonKind

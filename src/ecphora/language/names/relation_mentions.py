@@ -1,7 +1,7 @@
 """Relations in questions and memories: whom "my sister" or "the accountant" asks about, and the names that texts give.
 
-The nouns are those of :mod:`.relation_lexicon`. A name counts only next to its noun: "my sister Marta", "Marta, my
-sister", "our accountant is Ms Okoro", "meine Schwester Marta", 妹の美咲. Plurals give no names.
+The nouns are in :mod:`.relation_lexicon`. A name counts only next to its noun: "my sister Marta", "Marta, my sister",
+"our accountant is Ms Okoro", "meine Schwester Marta", 妹の美咲. Plurals give no names.
 """
 
 import re
@@ -81,7 +81,7 @@ _ARTICLE = {
 _HAS_BARE_NOUNS = frozenset(("sv", "pl", "ru", "tr"))
 """Languages in which a noun without article or possessive may be meant."""
 _BESIDE_CAPITALS = _HAS_BARE_NOUNS | {"de"}
-"""Languages in which another word with a capital may stand beside a name."""
+"""Languages in which another word with a capital may stand next to a name."""
 _OTHERS = lazy_pattern(
     r"(?:\b(?:his|her|its|their|sein\w*|ihr\w*|su|sus|son|sa|leur|suo|sua|seu|zijn|haar|hun|hans|hennes|deras|sin|jego|jej|"
     r"ich|его|её|ее|их|onun|onların|a|an|no|ein\w*|un|une|una|uma|um|een|en|ett)|['’]s)\s+\Z",
@@ -148,7 +148,8 @@ _WORD = lazy_pattern(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 def asked_relations(question: str) -> tuple[AskedRelation, ...]:
     """The relations that a question asks about, in order.
 
-    Those that it gives a name to are left out; so are all if it asks for nothing but the name, as "who is my boss".
+    A relation whose name the question gives is left out; so are all relations if the question asks for nothing but the
+    name, as "who is my boss".
     """
     if len(question) > MAX_QUESTION_CHARS:
         return ()
@@ -179,7 +180,7 @@ def _asks_for_name(question: str, asked: Sequence[AskedRelation]) -> bool:
 
 
 def relation_mentions(text: str, relation: str) -> Iterator[RelationMention]:
-    """The names that a text gives to a relation, or to one that it includes, such as a dog for a pet."""
+    """The names that a text gives to a relation or to a narrower relation, such as a dog for a pet."""
     folded, locator = text.lower(), None
     for one in (relation, *NARROWER_RELATIONS.get(relation, ())):
         for code, nouns in nouns_by_language(one).items():

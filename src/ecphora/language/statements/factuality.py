@@ -1,7 +1,7 @@
-"""Tells what a text states as a fact from what it asks, supposes, advises or reports, and from former states.
+"""Tells the facts that a text states from questions, suppositions, advice, reports and former states.
 
-By words and phrases, for English, German, Spanish, French, Portuguese, Chinese and Japanese. The distinction is that of
-event factuality: Roser Saurí and James Pustejovsky, "FactBank: a corpus annotated with event factuality", 2009.
+By words and phrases, for English, German, Spanish, French, Portuguese, Chinese and Japanese. The distinction is known
+as event factuality: Roser Saurí and James Pustejovsky, "FactBank: a corpus annotated with event factuality", 2009.
 """
 
 import re
@@ -20,7 +20,7 @@ from .former_lexicon import FORMER, FORMER_CJK, PAST_PHASE, PAST_STATE_VERB, PRE
 MAX_CHARS = 400
 """In a longer text a phrase says little about the whole, so nothing is said of it."""
 MIN_SHARE = 0.5
-"""The part of a text that must be supposed, say, for the text to be so: beside a supposition a fact may be told."""
+"""The part of a text that must be supposed, say, for the text to be so: next to a supposition a fact may be told."""
 MAX_GREETING_CHARS = 8
 """A sentence of so many characters, such as "Hello!", counts for nothing."""
 _SENTENCE = lazy_pattern(r"[^.!?…\n。！？]+(?:\.(?=\w)[^.!?…\n。！？]*)*[.!?…。！？]*")
@@ -122,7 +122,7 @@ def _is_asked(text: str) -> bool:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a text, but for mere greetings and, beside statements, questions."""
+    """The sentences of a text without mere greetings; of a text with statements, also without its questions."""
     parts = [one.strip() for one in _SENTENCE.findall(text)]
     found = [one for one in parts if len(one) > MAX_GREETING_CHARS] or [text]
     statements = [one for one in found if not one.endswith(("?", "？"))]

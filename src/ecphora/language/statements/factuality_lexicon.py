@@ -1,7 +1,7 @@
 """Phrases of what is supposed, advised or reported, in seven languages.
 
-Each alternative is one that plain statements do not have: "one day I'll" and not "one day", "heard that" and not
-"heard". This file has no logic.
+Plain statements have none of the alternatives: "one day I'll" and not "one day", "heard that" and not "heard". This
+file has no logic.
 """
 
 from collections.abc import Mapping
@@ -138,7 +138,7 @@ JOKE = any_of(
     (?:era|é|foi) (?:uma )?(?:brincadeira|piada)
     """
 )
-"""A joke, which takes back what is said beside it."""
+"""A joke, which takes back what is said next to it."""
 JOKE_CJK = lazy_pattern(r"开玩笑|開玩笑|冗談(?:だ|です|で)")
 """The same of Chinese and Japanese."""
 ADVICE: Mapping[European, Pattern[str]] = {

@@ -60,15 +60,16 @@ class ChangeSignal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence as a claim; ``change_signals`` is what it says about earlier claims.
+    """One sentence as a claim; ``change_signals`` says how it bears on earlier claims.
 
     ``subjects`` are the keys of the persons it is about, empty if it is about nobody or everybody; "?" is the person
-    mentioned before, "you" the one addressed. ``attributes`` are the single-valued attributes it is about, such as
-    "home"; ``stems`` the stems of its other words, ``focus_stems`` those near its words of change, ``object_stems``
-    those of what it says ends or resumes. ``names`` are the normal forms of the names among its ``values``.
-    ``former_terms`` are the words and values that it names as no longer so, ``never_stems`` the stems of what it says
-    has never been. ``valid_from`` and ``valid_to`` bound the time for which it holds, None if not stated.
-    ``is_about_speaker`` says that the speaker speaks of themselves: in the first person singular, or by their own name.
+    mentioned before, "you" the person addressed. ``attributes`` are the single-valued attributes it is about, such as
+    "home"; ``stems`` the stems of its other words, ``focus_stems`` the stems near its words of change, ``object_stems``
+    the stems of the thing that ends or resumes, as the sentence says. ``names`` are the normal forms of the names among
+    its ``values``. ``former_terms`` are the words and values that it names as no longer so, ``never_stems`` the stems
+    of a thing that has never been, as the sentence says. ``valid_from`` and ``valid_to`` bound the time for which it
+    holds, None if not stated. ``is_about_speaker`` says that the speaker speaks of themselves: in the first person
+    singular, or by their own name.
     """
 
     text: str
@@ -150,7 +151,7 @@ _BRACKETED_ASIDE = lazy_pattern(r"\[[^\]]*\]")
 _LIST_NUMBER = lazy_pattern(r"(?m)^[^\S\n]*\d+[.)]\s")
 _CODE_SIGN = lazy_pattern(r"[{}\[\]<>=;\\|`_#]")
 _QUOTATION = lazy_pattern(r"[\"“][^\"”]{25,}[\"”]|(?P<open>[\"“][^\"”]*)")
-"""Quoted speech; ``open`` is a quotation too short to be removed, or one that never ends."""
+"""Quoted speech; ``open`` is a quotation that is too short to be removed or never ends."""
 _EVER_STEMS = frozenset({"never", "ever", "befor", "ani", "anyth", "someth"})
 _DATE_STEMS = MONTHS | WEEKDAYS
 _WEEKDAY = lazy_pattern(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)

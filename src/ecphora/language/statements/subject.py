@@ -147,7 +147,7 @@ THIRD_PERSON_VERBS = word_set(
 class _Clause:
     """The words of a clause, as written and in lower case, and where each ends; ``known`` are words of names.
 
-    ``languages`` are those that the text may be in.
+    ``languages`` are the languages that the text may be in.
     """
 
     text: str
@@ -265,14 +265,14 @@ def _says_i(clause: _Clause) -> bool:
 
 
 def _follows_preposition(name: str, question: str) -> bool:
-    """Whether a name is that of a place, or of the owner of something: "the capital of Peru"."""
+    """Whether a name stands for a place, or for the owner of something: "the capital of Peru"."""
     before = _WORD.findall(question[: question.find(name)])
     words = subject_words(tuple(European))
     return bool(before) and before[-1].lower() in words.prepositions | words.of
 
 
 def _agreement(asked: Person, found: Person, speaker: str | None) -> int:
-    """1 if both are the same person, -1 if they are different ones, 0 if that is open."""
+    """1 if both are the same person, -1 if they are different persons, 0 if that is open."""
     if asked.kind is PersonKind.RELATION:
         return _agreement_with_relation(asked.words, found)
     if found.kind is PersonKind.ADDRESSEE:
@@ -423,7 +423,7 @@ def _name(clause: _Clause, place: int) -> tuple[Person | None, int] | None:
 
 
 def _is_name(clause: _Clause, place: int) -> bool:
-    """Whether a word is of a name: in German, whose nouns have capitals, only one that is known."""
+    """Whether a word belongs to a name: in German, whose nouns have capitals, only if the name is known."""
     word = clause.words[place]
     return _is_known(clause, place) or (
         word[:1].isupper() and clause.languages[0] is not European.GERMAN and not is_ordinary_word(word)

@@ -41,9 +41,9 @@ _REASON_CLAUSE = lazy_pattern(r"because\b|since (?:i|you|he|she|it|we|they)\b", 
 _SIDE_CLAUSE = lazy_pattern(
     r"(?:which|so that|before (?:that|then)|(?:as|when|while) (?:i|you|he|she|it|we|they|my|our|the))\b", re.IGNORECASE
 )
-"""The start of a clause whose time is not that of the statement, unless it is the first one."""
+"""The start of a clause whose time is not the statement's, unless it is the first clause."""
 _TIME_PHRASE_CHARS = 26
-"""The most characters of a time phrase between commas, which belongs to the clause beside it: "On Monday, we …"."""
+"""The most characters of a time phrase between commas, which belongs to the clause next to it: "On Monday, we …"."""
 _DATE_START = rf"(?:the )?(?:\d|(?:mon|tue|wed|thu|fri|sat|sun|{_MONTH_ABBREVIATIONS})[a-z]{{0,6}}\b)"
 _VALUE_PHRASE = lazy_pattern(
     r"(?:\b(?:is|are|be|leaves?|departs?|meets?|happens?|takes? place)|['’]s) (?:(?:now|still|only) )?(?:on|for|in) "
@@ -107,7 +107,8 @@ def validity_interval(sentence: str, reference_time: datetime) -> tuple[datetime
 def _start_spans(sentence: str, reference_time: datetime) -> tuple[Interval, ...]:
     """The times in the first clause that can say when the statement starts to hold.
 
-    These are the clauses with a word of change, then those that begin with a start: the first one, or "since 3 May …".
+    Clauses with a word of change come first, then clauses that begin with a start: the first clause, or "since 3 May
+    …".
     """
     clauses = _clauses(sentence)
     changes = [clause for clause in clauses if _is_change(clause)]
@@ -121,7 +122,7 @@ def _start_spans(sentence: str, reference_time: datetime) -> tuple[Interval, ...
 
 
 def _clauses(sentence: str) -> list[str]:
-    """The clauses of a sentence without those that give a reason; a time phrase is part of the one beside it."""
+    """The clauses of a sentence without reason clauses; a time phrase is part of the clause next to it."""
     result: list[str] = []
     is_time_phrase = False
     for clause in map(str.strip, _CLAUSE_BREAK.split(sentence)):

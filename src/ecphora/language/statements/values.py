@@ -12,7 +12,7 @@ from ..word_lists import MONTHS, WEEKDAYS
 
 
 class ValueKind(StrEnum):
-    """What a value measures or names; a value replaces only one of its own kind."""
+    """What a value measures or names; a value replaces only a value of the same kind."""
 
     MONEY = "money"
     PERCENT = "percent"
@@ -123,7 +123,7 @@ _HINT = lazy_pattern(
     rf"|an? (?:{_UNITS}))\b",
     re.IGNORECASE,
 )
-"""A text without any of these has no values except names."""
+"""Matches any text that has values other than names."""
 
 
 def values(text: str) -> list[Value]:

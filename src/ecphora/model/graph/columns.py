@@ -14,7 +14,7 @@ Values = NDArray[Any]
 
 
 class _Buffer:
-    """Memory shared by a column and those grown from it; ``used`` is the length of the longest."""
+    """Memory shared by a column and the columns grown from it; ``used`` is the length of the longest."""
 
     __slots__ = ("array", "used")
 
@@ -86,7 +86,7 @@ class Table:
         return tuple(self._columns)
 
     def append(self, **values: ArrayLike | Sequence[object]) -> "Table":
-        """Return the table with values added to every column, all of one length."""
+        """Return the table with values added to every column, equally many to each."""
         grown = {}
         for name, column in self._columns.items():
             grown[name] = column.append(_to_array(values[name], column.view.dtype))
@@ -121,7 +121,7 @@ class InvertedIndex:
     __slots__ = ("_keys", "_starts", "positions")
 
     def __init__(self, values: Values, positions: Rows | None = None) -> None:
-        """``positions`` are those of an earlier index of the same values."""
+        """``positions`` comes from an earlier index of the same values."""
         self.positions: Rows = np.argsort(values, kind="stable") if positions is None else positions
         """The positions of the values in the base, by ascending value."""
         self._keys = values[self.positions]
@@ -182,7 +182,7 @@ class Vocabulary:
         return -1 if name is None else self._codes.get(name, -1)
 
     def append(self, names: Iterable[str | None]) -> "Vocabulary":
-        """Return the vocabulary with the new ones of some names added."""
+        """Return the vocabulary with the new names added."""
         fresh = [name for name in dict.fromkeys(names) if name is not None and name not in self._codes]
         if not fresh:
             return self
@@ -190,7 +190,7 @@ class Vocabulary:
         return Vocabulary((*self.names, *fresh), codes)
 
     def keep(self, codes: NDArray[np.int32]) -> tuple["Vocabulary", NDArray[np.int32]]:
-        """Keep only the names of these codes; return the new vocabulary and the new codes."""
+        """Keep only the names of the given codes; return the new vocabulary and the new codes."""
         used, first = np.unique(codes[codes >= 0], return_index=True)
         order = used[np.argsort(first)]
         new_codes = np.full(len(self.names) + 1, -1, np.int32)  # the last entry stands for -1

@@ -1,4 +1,4 @@
-"""Columns of a graph that follow from others: the order of turns, and values of rows with those before them."""
+"""Columns of a graph that follow from others: the order of turns, and values of rows with their previous rows."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ class TurnOrder:
 
 @dataclass(frozen=True, slots=True)
 class PreviousCosines:
-    """The previous row of each row of a graph, and the cosine of each row's vector with that of its previous row."""
+    """The previous row of each row of a graph, and the cosine of each row's vector with its previous row's."""
 
     previous_rows: Rows
     cosines: Scores
@@ -57,8 +57,8 @@ class PreviousLengths:
 class InheritedColumns:
     """The derived columns that an updated graph may take over from its parent.
 
-    With ``has_same_nodes``, both differ in the access log alone and share ``derivations``: a value that one derives
-    after the other was made is there for both.
+    With ``has_same_nodes``, parent and child differ in the access log alone and share ``derivations``: a value that
+    either of them derives is there for both.
     """
 
     indexes: dict[str, InvertedIndex]
@@ -82,8 +82,8 @@ class InheritedColumns:
 def turn_order(nodes: Table, episodes: Mask, known: TurnOrder | None) -> TurnOrder:
     """The order of the rows of each session or document, by time and then ``seq``.
 
-    ``known`` is that of an earlier graph of the same line; only sessions and documents with new rows are ordered again.
-    A row that has a neighbor there keeps one, since a new row only comes between.
+    ``known`` is the order of an earlier graph of the same line; only sessions and documents with new rows are ordered
+    again. A row with a neighbor in the earlier graph has a neighbor in this graph, since a new row only comes between.
     """
     start = 0 if known is None else len(known.previous)
     streams, is_loose = _streams(nodes)
@@ -125,9 +125,9 @@ def vector_positions(rows: Rows, count: int) -> Rows:
 
 
 def previous_cosines(previous: Rows, vectors: TextVectors, known: PreviousCosines | None) -> Scores:
-    """The cosine of each row's vector with that of its previous row; 0 where either is missing.
+    """The cosine of each row's vector with its previous row's vector; 0 where either is missing.
 
-    ``known`` are those of an earlier graph of the same line, of which only rows with another previous row change.
+    ``known`` has the cosines of an earlier graph of the same line; only rows with another previous row change.
     """
     cosines, rows = np.zeros(len(previous), np.float32), np.arange(len(previous))
     if known is not None:
@@ -148,7 +148,7 @@ def lengths_with_previous(
 ) -> NDArray[np.int32]:
     """The number of terms of each row and its previous row together.
 
-    ``known`` are those of an earlier graph of the same line, of which only rows with another previous row change.
+    ``known`` has the numbers of an earlier graph of the same line; only rows with another previous row change.
     """
     totals, rows = lengths.copy(), np.arange(len(previous))
     if known is not None:

@@ -15,7 +15,7 @@ from .graph import Graph, epoch_seconds
 
 
 def forget(nodes: Sequence[Node], tombstones: Collection[NodeId | bytes] = ()) -> WriteBatch:
-    """The batch that erases nodes, and with them what depends on them; ``tombstones`` are those of the graph.
+    """The batch that erases nodes, and with them what depends on them; ``tombstones`` are the graph's.
 
     The nodes have all chunks of a long text or none. The tombstone of each has the digest of the whole text.
     """
@@ -52,7 +52,7 @@ def kept_mask(graph: Graph, batch: WriteBatch) -> Mask:
 
 
 def dependent_ids(graph: Graph, batch: WriteBatch, kind: Kind) -> tuple[NodeId, ...]:
-    """The nodes of a kind that have no tombstone in a batch, and go with those that have one when it is applied."""
+    """The nodes of a kind that a batch deletes without a tombstone, as they depend on its forgotten nodes."""
     is_deleted = ~kept_mask(graph, batch) & graph.of_kind(kind)
     is_deleted[graph.rows(tombstone.node for tombstone in batch.tombstones)] = False
     return tuple(graph.id(row) for row in np.flatnonzero(is_deleted).tolist())

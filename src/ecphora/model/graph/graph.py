@@ -90,11 +90,11 @@ class Graph:
     was recorded, ``offsets`` is the offset of ``happened`` from UTC in minutes), ``terms`` (the distinct terms of each
     row), ``identifiers`` (hashes of its identifiers), ``time_mentions`` (the times that each row's text mentions),
     ``vector_rows`` with ``vectors`` (rows that have a vector), ``english_vector_rows`` with ``english_vectors`` (rows
-    that have an English vector too), ``edges`` (``provenance`` is the row that supports one, -1 for its own source),
-    ``accesses``. Times are seconds since 1970. Speakers, sessions, documents and sources are codes of the vocabularies
-    ``speakers`` and so on, -1 for none. ``tombstones`` are the ids and digests of forgotten memories. ``media_spaces``
-    have the vectors of media. ``cursors`` say how far each incremental process has come, ``retention`` what is left of
-    the access log.
+    that have an English vector too), ``edges`` (``provenance`` is the row that supports the edge, -1 for the edge's
+    source), ``accesses``. Times are seconds since 1970. Speakers, sessions, documents and sources are codes of the
+    vocabularies ``speakers`` and so on, -1 for none. ``tombstones`` are the ids and digests of forgotten memories.
+    ``media_spaces`` have the vectors of media. ``cursors`` say how far each incremental process has come, ``retention``
+    what is left of the access log.
     """
 
     revision: int = 0
@@ -136,7 +136,7 @@ class Graph:
         return row if row is not None and row < len(self) else None
 
     def rows(self, nodes: Iterable[NodeId]) -> Rows:
-        """Return the rows of those nodes that are in the graph, in their order."""
+        """Return the rows of some nodes, in their order; nodes that are not in the graph are left out."""
         found = (self.row(node) for node in nodes)
         return np.array([row for row in found if row is not None], np.intp)
 
@@ -210,13 +210,13 @@ class Graph:
 
     @cached_property
     def previous_cosine(self) -> Scores:
-        """The cosine of each row's vector with that of the previous row; 0 where either is missing."""
+        """The cosine of each row's vector with the previous row's vector; 0 where either is missing."""
         known = None if self._parent is None else self._parent.previous_cosines
         return derived_columns.previous_cosines(self.previous_rows, self.text_vectors(), known)
 
     @cached_property
     def english_previous_cosine(self) -> Scores:
-        """The cosine of each row's English vector with that of the previous row; 0 where either is missing."""
+        """The cosine of each row's English vector with the previous row's; 0 where either is missing."""
         known = None if self._parent is None else self._parent.english_previous_cosines
         return derived_columns.previous_cosines(self.previous_rows, self.text_vectors(use_english=True), known)
 
@@ -241,14 +241,14 @@ class Graph:
     def edges_from(self, rows: Rows, *links: Link) -> tuple[Rows, Rows]:
         """Find the entries of table ``edges`` that leave distinct rows, and for each the index of its row.
 
-        With ``links``, only edges of one of these links.
+        With ``links``, only edges with one of the links.
         """
         return self._select_links(*self._lookup("src", self.edges["src"], rows), links)
 
     def edges_to(self, rows: Rows, *links: Link) -> tuple[Rows, Rows]:
         """Find the entries of table ``edges`` that arrive at distinct rows, and for each the index of its row.
 
-        With ``links``, only edges of one of these links.
+        With ``links``, only edges with one of the links.
         """
         return self._select_links(*self._lookup("dst", self.edges["dst"], rows), links)
 
@@ -271,11 +271,11 @@ class Graph:
         return targets[self.nodes["kinds"][targets] == KIND_CODES[Kind.ENTITY]]
 
     def accesses_of_kind(self, *kinds: AccessKind | Mark, first: int = 0) -> Rows:
-        """Return the entries of table ``accesses`` from ``first`` on that are of one of some kinds, ascending."""
+        """Return the entries of table ``accesses`` from ``first`` on that are of some kinds, ascending."""
         return np.flatnonzero(self.has_access_kind(*kinds, accesses=slice(first, None))) + first
 
     def has_access_kind(self, *kinds: AccessKind | Mark, accesses: Rows | slice = ALL) -> Mask:
-        """Return which entries of table ``accesses``, or of a part of it, are of one of some kinds."""
+        """Return which entries of table ``accesses``, or of a part of it, are of some kinds."""
         return _is_one_of(self.accesses["kinds"][accesses], [ACCESS_KIND_CODES[kind] for kind in kinds])
 
     def accesses_of(self, row: int) -> tuple[Access, ...]:
@@ -366,7 +366,7 @@ class Graph:
         )
 
     def _known_turn_order(self) -> TurnOrder | None:
-        """The order of turns, if it was computed, or that of an earlier graph."""
+        """The order of turns, if it was computed, or an earlier graph's."""
         found: TurnOrder | None = self.__dict__.get("turn_order")
         return found or (self._parent.turn_order if self._parent is not None else None)
 

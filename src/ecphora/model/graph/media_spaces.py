@@ -50,14 +50,14 @@ def with_vectors(spaces: MediaSpaces, vectors: Iterable[MediaVector], row_by_id:
 
 
 def check_dims(spaces: MediaSpaces, vectors: Iterable[MediaVector]) -> None:
-    """Raise ``InvalidInput`` if a vector has another length than those of its model, in the spaces or before it."""
+    """Raise ``InvalidInput`` if a vector is not as long as earlier vectors of its model, in the spaces or the list."""
     dims = {model: space.vectors.view.shape[1] for model, space in spaces.items()}
     for one in vectors:
         check_dim(one, dims.setdefault(one.model, len(one.vector)))
 
 
 def check_dim(one: MediaVector, dim: int) -> None:
-    """Raise ``InvalidInput`` if the vector of a medium has another length than those of its model."""
+    """Raise ``InvalidInput`` if the vector of a medium does not have ``dim`` numbers, the length for its model."""
     if one.vector.shape != (dim,):
         raise InvalidInput(
             f"a medium of {one.node!r} has a vector of {one.vector.size:,} numbers, the other vectors of {one.model!r} "
@@ -109,7 +109,7 @@ def vectors_of(spaces: MediaSpaces, row: int, node: NodeId) -> tuple[MediaVector
 
 
 def keep_rows(spaces: MediaSpaces, keep: Mask, new_rows: Rows) -> MediaSpaces:
-    """The spaces without the rows that are not kept; ``new_rows`` are the numbers of those that are."""
+    """The spaces without the rows that are not kept; ``new_rows`` are the new numbers of all rows that are kept."""
     shorter: dict[str, MediaSpace] = {}
     for model, space in spaces.items():
         is_kept = keep[space.places["rows"]]

@@ -191,7 +191,7 @@ def _with_nodes(graph: Graph, batch: WriteBatch) -> Graph:
 
 
 def _with_vectors(graph: Graph, added: Mapping[NodeId, Vector], *, use_english: bool) -> Graph:
-    """Add vectors of known nodes to those of the scope's embedder, or to the English ones."""
+    """Add vectors of known nodes to the vectors of the scope's embedder, or to the English vectors."""
     index = graph._row_by_id
     row_by_id = {node: index[node] for node in added if node in index}
     if not row_by_id:
@@ -212,7 +212,7 @@ def _with_vectors(graph: Graph, added: Mapping[NodeId, Vector], *, use_english: 
 
 
 def _with_edges(graph: Graph, edges: Sequence[Edge]) -> Graph:
-    """Add the edges between known nodes, without those that take another node for an entity."""
+    """Add the edges between known nodes, but no edge that takes another node for an entity."""
     index = graph._row_by_id
     resolved = [(index[edge.src], index[edge.dst], edge) for edge in edges if edge.src in index and edge.dst in index]
     if not resolved:

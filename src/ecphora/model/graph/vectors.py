@@ -60,7 +60,7 @@ BLOCK = 512
 
 
 class VectorColumn:
-    """Vectors of one length, quantized, immutable; appending returns a longer column at the cost of what is added.
+    """Vectors of equal length, quantized, immutable; appending returns a longer column at the cost of the new part.
 
     ``view`` unpacks all of them and keeps the result, which is four times as large; ``rows`` and ``dot`` do not.
     """
@@ -104,7 +104,7 @@ class VectorColumn:
         return values
 
     def rows(self, positions: Rows | slice | int) -> Vectors:
-        """The vectors at some positions, shape ``(len(positions), dim)``; of one position shape ``(dim,)``."""
+        """The vectors at some positions, shape ``(len(positions), dim)``; for a single position, shape ``(dim,)``."""
         if self._values is not None:
             vectors: Vectors = self._values.view[positions]
             return vectors

@@ -32,7 +32,7 @@ REMOTE_EMBEDDERS = frozenset({"openai", "sentence-transformers"})
 
 
 def embedder_from_setting(setting: str, *, base_url: str | None = None, api_key: str | None = None) -> Embedder:
-    """The embedder that a setting names; ``base_url`` and ``api_key`` are those of an OpenAI-compatible endpoint."""
+    """The embedder that a setting names; ``base_url`` and ``api_key`` belong to an OpenAI-compatible endpoint."""
     kind, _, model = setting.partition(":")
     if setting in PACKAGED_EMBEDDERS:
         return PACKAGED_EMBEDDERS[setting]()

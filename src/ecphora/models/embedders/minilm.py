@@ -5,8 +5,8 @@ Transformers", 2020, arXiv:2002.10957; Nils Reimers and Iryna Gurevych, "Sentenc
 pooling over the tokens). The model (23 MB) and its tokenizer are part of the package; ``training/build_minilm.py``
 makes them. Quantization is dynamic, with one scale per run, so texts are run one by one: in a batch a vector would
 depend on its neighbors (cosine down to .989). The graph's second branch has low-rank adapters as inputs (LoRA; Edward
-Hu et al., 2021, arXiv:2106.09685): with :data:`QUESTION_ADAPTERS` it moves the vector of a question towards those of
-the texts that answer it. ``training/train_question_adapters.py`` trains them. The vectors of texts do not depend on
+Hu et al., 2021, arXiv:2106.09685): with :data:`QUESTION_ADAPTERS` it moves the vector of a question towards the vectors
+of the texts that answer it. ``training/train_question_adapters.py`` trains them. The vectors of texts do not depend on
 them.
 """
 
@@ -36,7 +36,7 @@ FILE_DIGESTS = {
 QUESTION_ADAPTERS = "question_adapters.npz"
 """The file of the adapters: for each matrix two narrow ones, ``{layer}.{part}.down`` and ``{layer}.{part}.up``."""
 ADAPTERS_DIGEST = "91d322347ff70676e9ed9c5300c96ae37b75f19e994187a99b95c22251dc8710"
-"""SHA-256 of the adapters' file; ``training/train_question_adapters.py`` prints that of a new one."""
+"""SHA-256 of the adapters' file; ``training/train_question_adapters.py`` prints it for a new file."""
 ADAPTER_SWITCH = "use_adapters"
 """The input of the graph that selects the branch with adapters."""
 MAX_QUESTION_TOKENS = 64
@@ -50,8 +50,8 @@ class MiniLMEmbedder:
     """all-MiniLM-L6-v2: English, 384 dimensions, about 2 ms for a short text.
 
     The constructor is cheap; the first ``embed`` loads the model, once per process. ``source`` is the folder of its
-    files, by default that of the package. With ``adapts_questions`` questions are embedded with adapters, towards the
-    texts that answer them; without, as texts are. Safe to share between threads, and in a forked child.
+    files, by default the package's. With ``adapts_questions`` questions are embedded with adapters, towards the texts
+    that answer them; without, as texts are. Safe to share between threads, and in a forked child.
     """
 
     name = "all-MiniLM-L6-v2/int8"
@@ -123,7 +123,7 @@ class MiniLMNetwork(EncoderNetwork):
     ) -> Vectors:
         """Return the output of the last layer with adapters for every token, shape ``(len(ids), 384)``.
 
-        ``token_types`` are 0 for tokens of a first text and 1 for those of a second. ``adapters`` are arrays by the
+        ``token_types`` are 0 for tokens of a first text and 1 for tokens of a second. ``adapters`` are arrays by the
         names of the graph's inputs, ``{layer}.{part}.down`` and ``{layer}.{part}.up``.
         """
         inputs = {**self._graph_inputs(ids), "token_type_ids": np.array([token_types], np.int64)}
@@ -140,5 +140,5 @@ class MiniLMNetwork(EncoderNetwork):
 
 
 def share_network(source: Traversable | None = None) -> SharedModel[MiniLMNetwork]:
-    """Return a reference to the model of a folder, by default that of the package."""
+    """Return a reference to the model of a folder, by default the package's."""
     return encoder_network.share(MiniLMNetwork, MODEL_FOLDER, source)

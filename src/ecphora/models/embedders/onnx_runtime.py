@@ -29,7 +29,7 @@ TELEMETRY_VARIABLE = "ORT_DISABLE_TELEMETRY"
 T = TypeVar("T", bound=Sized)
 
 _pool_lock = ProcessLock()
-"""Held by the call that encodes in several threads; the calls beside it encode in their own."""
+"""Held by the call that encodes in several threads; concurrent calls encode in their own thread."""
 
 
 class UnbatchedEncoder(Generic[T]):
@@ -119,8 +119,8 @@ def inference_session(graph: bytes) -> Any:
 def with_output(graph: bytes, name: str) -> bytes:
     """A graph that also gives an inner value, of single-precision numbers.
 
-    The encodings of two Protocol Buffers messages, one after the other, are that of the message that has the parts of
-    both (https://protobuf.dev/programming-guides/encoding/#last-one-wins); so an output can be added without parsing.
+    The encodings of two Protocol Buffers messages, one after the other, encode the message that has the parts of both
+    (https://protobuf.dev/programming-guides/encoding/#last-one-wins); so an output can be added without parsing.
     """
     tensor_of_floats = _field(1, bytes([1 << 3, 1]))  # TypeProto.tensor_type: elem_type = FLOAT
     value_info = _field(1, name.encode()) + _field(2, tensor_of_floats)

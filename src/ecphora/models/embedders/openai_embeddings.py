@@ -20,7 +20,7 @@ class OpenAIEmbedder(NamedModelEmbedder):
     """A model behind an OpenAI-compatible server; nothing is sent before the first use of ``embed`` or ``dim``.
 
     ``base_url`` ends before ``/embeddings``. ``api_key``, if given, is sent as a bearer token. ``dim`` is the required
-    length of a vector, by default that of the first answer. A request has up to ``batch_size`` texts and may take
+    length of a vector, by default the length in the first answer. A request has up to ``batch_size`` texts and may take
     ``timeout`` seconds; after an answer of 429 or 5xx, or none, it is sent again up to ``retries`` times. The prefixes
     are put before every text of their kind, as some models require ("passage: ", "query: "). ``sleep`` takes seconds.
     Without httpx2, and if the server does not answer or refuses, ``embed`` raises ``EmbedderUnavailable``.

@@ -50,7 +50,7 @@ class ScoringHead:
     def score_states(self, rows: Vectors, segments: Sequence[int]) -> float:
         """Log-odds from the states of all tokens, shape ``(tokens, 384)``.
 
-        ``segments`` are those of :class:`PairTokens`.
+        ``segments`` are as in :class:`PairTokens`.
         """
         places = np.array(segments)
         first, second = rows[places == 0].mean(axis=0), rows[places == 1].mean(axis=0)

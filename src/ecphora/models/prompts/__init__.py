@@ -1,4 +1,4 @@
-"""Prompt templates: one text file per prompt, with the JSON schema of its reply beside it.
+"""Prompt templates: one text file per prompt, with the JSON schema of its reply next to it.
 
 This module loads the files and fills them in. :mod:`.quoting` quotes memories, :mod:`.replies` parses replies. Nothing
 is read from the disk after the import.
@@ -51,7 +51,7 @@ def _load_template(name: str, max_tokens: int) -> PromptTemplate:
 ANSWER = _load_template("answer", 400)
 CLAIMS = _load_template("claims", 1_200)
 EXTRACTION = _load_template("extraction", 250)
-"""Its limit of the reply is that of one text."""
+"""Its limit of the reply is for one text."""
 GRADES = _load_template("grades", 200)
 INSIGHT = _load_template("insight", 300)
 CONTEXT = files(__name__).joinpath("context.txt").read_text(encoding="utf-8").rstrip("\n")
@@ -120,7 +120,7 @@ def memories_text(
 
 
 def context_text(insights: Sequence[str], engrams: Sequence[str], exchanges: Sequence[str]) -> str:
-    """What stands beside the memories of a prompt: rendered insights, engrams and exchanges; empty without any."""
+    """What a prompt holds besides the memories: rendered insights, engrams and exchanges; empty without any."""
     groups = {"insights": insights, "names": engrams, "exchanges": exchanges}
     blocks = ["\n".join([f"<{tag}>", *items, f"</{tag}>"]) for tag, items in groups.items() if items]
     return "\n\n" + "\n".join([CONTEXT, *blocks]) if blocks else ""

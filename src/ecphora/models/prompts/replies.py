@@ -57,7 +57,7 @@ _EXTRACTION_SCHEMA: Mapping[str, Any] = {
         "relations": {"type": ["array", "null"], "items": _optional(_EXTRACTION_LISTS["relations"]["items"], "type")},
     },
 }
-"""The schema by which a reply is read: that of the prompt, with less that must be there."""
+"""The schema by which a reply is read: the prompt's schema, with fewer required fields."""
 
 
 @dataclass(frozen=True, slots=True)

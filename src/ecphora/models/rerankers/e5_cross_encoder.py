@@ -31,15 +31,15 @@ MAX_QUESTION_TOKENS, MAX_TEXT_TOKENS, MAX_CONTEXT_TOKENS = 44, 112, 32
 
 ADAPTERS_FILE = "reranker_adapters.npz"
 ADAPTERS_DIGEST = "8be6e484687de1033a36d5690f78ff6636f3f4c02917d9c875d05d3b71774169"
-"""SHA-256 of the adapters' file; ``training/train_cross_encoder.py`` prints that of a new one."""
+"""SHA-256 of the adapters' file; ``training/train_cross_encoder.py`` prints it for a new file."""
 
 
 class E5CrossEncoder:
     """Scores whether a memory answers a question; about 20 ms for a short memory, on one core.
 
     The constructor is cheap; the first ``score`` loads the model, once per process and shared with
-    :class:`~ecphora.models.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of its files, by default that
-    of the package. Safe to share between threads, and in a forked child.
+    :class:`~ecphora.models.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of its files, by default the
+    package's. Safe to share between threads, and in a forked child.
     """
 
     def __init__(self, *, source: Traversable | None = None) -> None:
@@ -50,7 +50,7 @@ class E5CrossEncoder:
         return call_repr("E5CrossEncoder")
 
     def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
-        """Log-odds that each passage answers, shape ``(len(passages),)``, NaN for one that is longer than it reads.
+        """Log-odds that each passage answers, shape ``(len(passages),)``, NaN for a passage that is too long.
 
         Raises ``ModelDamaged`` if a file of the model is missing or differs from the published one.
         """
@@ -79,7 +79,7 @@ def question_tokens(network: E5Network, question: str, asked_on: date) -> list[i
 
 
 def pair_tokens(network: E5Network, asked: Sequence[int], passage: Passage) -> PairTokens | None:
-    """The tokens of a question and a passage with the turn before, None for one that is too long."""
+    """The tokens of a question and a passage with the turn before, None for a passage that is too long."""
     own = network.tokenize(replace_surrogates(passage.statement), MAX_TEXT_TOKENS + 1)
     if len(own) > MAX_TEXT_TOKENS:
         return None

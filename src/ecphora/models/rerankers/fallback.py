@@ -55,7 +55,7 @@ class FallbackReranker:
 
     @property
     def batch_size(self) -> int:
-        """That of the reranker, or that of the fallback during a pause."""
+        """The batch size of the reranker, or of the fallback during a pause."""
         with self._lock:
             stand_in = self._fallback if self._is_paused() else None
             return (stand_in or self._reranker).batch_size

@@ -33,15 +33,15 @@ with it the log-odds of memories read by one model and by several have the same 
 
 HEAD_FILE = "reranker.onnx"
 HEAD_DIGEST = "494654cbf4cf60740d7b0a3bad192aa7614c54774e0fdce949772186177e4d46"
-"""SHA-256 of the head's file; ``training/train_reader.py`` prints that of a new one."""
+"""SHA-256 of the head's file; ``training/train_reader.py`` prints it for a new file."""
 
 
 class LateInteractionReranker:
     """The built-in reranker, for about 100 languages; less than a millisecond for a short memory that is encoded.
 
     The constructor is cheap; the first ``read`` loads the model, once per process and shared with
-    :class:`~ecphora.models.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of that
-    model's files, by default that of the package. Safe to share between threads, and in a forked child.
+    :class:`~ecphora.models.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of that model's files, by
+    default the package's. Safe to share between threads, and in a forked child.
     """
 
     name = "ecphora/late-interaction"
@@ -58,10 +58,10 @@ class LateInteractionReranker:
         return call_repr("LateInteractionReranker")
 
     def encode(self, texts: Sequence[str], /) -> list[bytes]:
-        """The token codes of texts, made of each alone.
+        """The token codes of texts, each encoded alone.
 
-        Those of a text that was just embedded take no time. Raises ``RerankerUnavailable`` if a file of the model is
-        missing or damaged.
+        The codes of a text that was just embedded take no time. Raises ``RerankerUnavailable`` if a file of the model
+        is missing or damaged.
         """
         try:
             network = self._network()
@@ -84,9 +84,9 @@ class LateInteractionReranker:
         return self._score(question, pairs, math.inf)
 
     def read_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
-        """The same from the token codes of passages and of the turns before them, best first.
+        """Log-odds as by ``read``, from the token codes of passages and of the turns before them, best first.
 
-        Those after the first :data:`MAX_READ_TOKENS` tokens are not read; they have NaN.
+        Passages after the first :data:`MAX_READ_TOKENS` tokens are not read; they have NaN.
         """
         return self._score(question, passages, MAX_READ_TOKENS)
 
@@ -113,10 +113,10 @@ class LateInteractionReranker:
     def reread(
         self, question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
     ) -> NDArray[np.float64]:
-        """Log-odds from those of ``read``, which are ``log_odds``, and of a cross-encoder.
+        """Log-odds from ``log_odds``, the result of ``read``, and from a cross-encoder.
 
-        Those of a passage that is too long for the cross-encoder stay. Raises ``RerankerUnavailable`` if a file of the
-        model is missing or damaged.
+        A passage that is too long for the cross-encoder keeps its log-odds. Raises ``RerankerUnavailable`` if a file of
+        the model is missing or damaged.
         """
         try:
             found = self._cross_encoder.score(question, passages, asked_on=asked_on)
@@ -126,7 +126,7 @@ class LateInteractionReranker:
 
 
 def combine_log_odds(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The log-odds from those of two models, of which the second may be NaN."""
+    """The log-odds by two models together; ``second`` may have NaN."""
     found: NDArray[np.float64] = np.where(np.isnan(second), first, SUM_SHARE * (first + second))
     return found
 

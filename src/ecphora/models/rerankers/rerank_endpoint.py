@@ -26,8 +26,8 @@ from .pair_reranker import PairReranker, Scale
 class RerankShape:
     """How an endpoint is called. ``base_url`` is its usual address, None if it has none.
 
-    ``texts_key`` and ``score_key`` are its names of the passages and of a score, ``results_key`` that of the list of
-    scores, None if the response is the list. ``options`` are sent with every request; ``counts_results`` adds
+    ``texts_key`` and ``score_key`` are its names of the passages and of a score, ``results_key`` its name of the list
+    of scores, None if the response is the list. ``options`` are sent with every request; ``counts_results`` adds
     ``top_n``, so that no passage is left out.
     """
 
@@ -79,11 +79,11 @@ SHAPES: Mapping[str, RerankShape] = MappingProxyType(
         "llama-server": RerankShape(None, scale="log_odds"),
     }
 )
-"""The endpoints by name. ``-1`` means that vLLM cuts a text to what its model reads, as the others do."""
+"""The endpoints by name. ``-1`` means that vLLM cuts a text to the length that its model reads, as the others do."""
 
 
 class EndpointReranker(PairReranker):
-    """A reranker behind an endpoint of one of ``SHAPES``; nothing is sent before the first ``read``.
+    """A reranker behind an endpoint with a shape of ``SHAPES``; nothing is sent before the first ``read``.
 
     ``base_url`` ends before ``/rerank``; by default it is the shape's own. ``api_key``, if given, is sent as a bearer
     token. ``scale`` says what the endpoint's scores are, by default what is usual for its shape. A request may take

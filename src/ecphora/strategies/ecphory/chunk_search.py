@@ -1,6 +1,7 @@
 """Memories, the chunks of the paper: C_0 by the question itself, and their rank by the engrams that they mention.
 
-EcphoryRAG, 4.5 and 4.11: half of a memory's score is that of its best engram, half its own similarity to the question.
+EcphoryRAG, 4.5 and 4.11: half of a memory's score is the score of its best engram, half its own similarity to the
+question.
 """
 
 from collections.abc import Mapping
@@ -75,5 +76,5 @@ def best_mentions(
 
 
 def chunk_contributions(mentions: BestMentions, direct: Mapping[str, Scores], eligible: Mask) -> dict[str, Scores]:
-    """The score of each memory: half that of the best engram that it mentions, and its direct scores (4.11)."""
+    """The score of each memory: half the score of the best engram that it mentions, and its direct scores (4.11)."""
     return {"engrams": COMPONENT_WEIGHT * mentions.scores * eligible, **direct}

@@ -1,10 +1,9 @@
 """The index of engrams: the cosine of every engram with a vector, and the memories that mention it. EcphoryRAG, 4.1.
 
 An engram's vector is the unit mean of the memories that mention it and of its descriptions, where an extractor wrote
-some (``retrieval.entity_links``), so its cosine with anything is the sum of their cosines over the length of the
-sum of their vectors. The index keeps those
-lengths and no engram vectors: a search costs the cosines of the memories, of which there are fewer, and one addition
-per mention.
+some (``retrieval.entity_links``), so its cosine with any vector is the sum of their cosines over the length of the sum
+of their vectors. The index keeps the lengths and no engram vectors: a search costs the cosines of the memories, of
+which there are fewer, and one addition per mention.
 """
 
 from dataclasses import dataclass
@@ -30,10 +29,10 @@ class EngramIndex:
     """The engrams of a graph, by place: their ``rows``, ascending, and the memories that mention them.
 
     ``sources`` has an entry for each mention by a memory with a vector, and for each description: the position of the
-    vector, ``at``, and the place of the engram, ``of``. ``lengths`` are those of the sums of these vectors, 0 where
-    there is none. ``mention_counts`` counts the memories that mention an engram, those about it twice; ``title_counts``
-    counts those about it. ``description_counts`` counts its descriptions, and ``importance_sums`` adds up their
-    importance, in 0..1.
+    vector, ``at``, and the place of the engram, ``of``. ``lengths`` has the length of the sum of each engram's vectors,
+    0 where there is none. ``mention_counts`` counts the memories that mention an engram, memories about it twice;
+    ``title_counts`` counts the memories about it. ``description_counts`` counts its descriptions, and
+    ``importance_sums`` adds up their importance, in 0..1.
     """
 
     rows: Rows
@@ -56,9 +55,9 @@ class EngramIndex:
 class EngramSearch:
     """An engram index restricted to eligible memories.
 
-    ``sources`` is the mask of these memories and their descriptions. ``vector_places`` and ``engram_places`` are the
-    entries of :class:`EngramIndex` that belong to them. ``scale`` turns sums into cosines; it is 0 for an engram
-    without such an entry. Cosines count from ``similarity_floor``.
+    ``sources`` is the mask of the eligible memories and their descriptions. ``vector_places`` and ``engram_places`` are
+    the entries of :class:`EngramIndex` that belong to them. ``scale`` turns sums into cosines; it is 0 for an engram
+    without an entry. Cosines count from ``similarity_floor``.
     """
 
     index: EngramIndex
@@ -76,7 +75,7 @@ class EngramSearch:
 
 
 def engram_index(graph: Graph) -> EngramIndex:
-    """The engram index of a graph, updated from that of the earlier graph at the cost of the new mentions."""
+    """The engram index of a graph, updated from the index of the earlier graph at the cost of the new mentions."""
     return graph.derive("engram index", _extend_index)
 
 

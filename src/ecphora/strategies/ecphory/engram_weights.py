@@ -19,14 +19,14 @@ def specificity(graph: Graph, mention_counts: NDArray[np.int64]) -> Similarities
 
 
 def certainty(index: EngramIndex, places: Rows) -> Similarities:
-    """The certainty that engrams are names: higher for those found both in texts and in titles."""
+    """The certainty that engrams are names: higher for engrams found both in texts and in titles."""
     title_counts = index.title_counts[places]
     found_twice = (title_counts > 0) & (index.mention_counts[places] > title_counts)
     return np.where(found_twice, DOUBLE_CERTAINTY, SINGLE_CERTAINTY).astype(np.float32)
 
 
 def importance_factor(index: EngramIndex, places: Rows) -> Similarities:
-    """0.8 + 0.04 importance (4.11), the mean of an engram's descriptions, over that of the default importance.
+    """0.8 + 0.04 importance (4.11), the mean of an engram's descriptions, over the value for the default importance.
 
     So it is 1 for an engram without a description.
     """

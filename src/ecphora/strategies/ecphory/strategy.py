@@ -1,6 +1,6 @@
 """EcphoryRAG: a cue activates engrams, their centroid activates more, and the memories that mention them are recalled.
 
-Z. Liao, "EcphoryRAG", 2025, arXiv 2510.08958. Only a part of its text was available: numbers are those of sections of
+Z. Liao, "EcphoryRAG", 2025, arXiv 2510.08958. Only a part of its text was available: numbers refer to sections of
 docs/explanation/papers.md, which follows the paper's design where its public code differs from it.
 """
 

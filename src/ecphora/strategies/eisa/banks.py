@@ -17,7 +17,7 @@ def episodic_bank(graph: Graph, classifier: NecessityClassifier) -> Mask:
 
 
 def target_bank(graph: Graph, classifier: NecessityClassifier | None, *, needs_episodes: bool) -> Mask:
-    """The bank that a cue is for: one that needs no episodes is for the semantic bank; §3.1 says no more.
+    """The bank that a cue is for: a cue that needs no episodes is for the semantic bank; §3.1 says no more.
 
     Without a classifier everything is in the episodic bank.
     """

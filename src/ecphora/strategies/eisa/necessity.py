@@ -16,8 +16,8 @@ from ...retrieval.bm25 import CHARACTERS_PER_WORD, is_character, is_mostly_chara
 from ...retrieval.exchange_index import RECALL_SOURCE
 
 FEATURES = ("is question", "is utterance", "log term count", "has title", "mentions time")
-"""The features besides the vector: ends with a question, has a speaker or a session, log(1 + distinct terms) where it
-has neither (an utterance may be long), has a title, mentions a time."""
+"""The features besides the vector: ends with a question, has a speaker or a session, log(1 + distinct terms) if the
+text has neither speaker nor session (an utterance may be long), has a title, mentions a time."""
 THRESHOLD = 0.25
 """The lowest probability of an episode: a text is excluded only at odds of 3 to 1 against; inferred."""
 MIN_EMBEDDER_COVERAGE = 0.5

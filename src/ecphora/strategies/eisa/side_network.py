@@ -1,6 +1,6 @@
 """SideNet: a trainable linear map over a frozen embedder's vectors, EISA's side network.
 
-Published as a word2vec mean with a small network beside it, sizes and training not given. Here the map is Wx + c: the
+Published as a word2vec mean with a small network next to it, sizes and training not given. Here the map is Wx + c: the
 identity plus a correction of low rank, W = I + A Bᵀ, as in Edward J. Hu et al., "LoRA: Low-Rank Adaptation of Large
 Language Models", 2021, arXiv:2106.09685, and a bias c. A and c start at 0, so an untrained net changes nothing. It is
 trained in :mod:`ecphora.maintenance.learn`.
@@ -94,7 +94,7 @@ def cosine(graph: Graph, query: Query, net: SideNet | None) -> Scores:
 
 
 def similarity_floor(query: Query, net: SideNet | None) -> float:
-    """The cosine of two unrelated texts: that of the net, without a net that of the embedder."""
+    """The cosine of two unrelated texts by the net, or by the embedder without a net."""
     return query.similarity_floor if net is None else net.similarity_floor
 
 

@@ -1,4 +1,4 @@
-"""EISA's similarity gate θ_sim: a memory is retrieved if its cosine is at least a quantile of that of random pairs."""
+"""EISA's similarity gate θ_sim: a memory is retrieved if its cosine is at least a quantile of random pairs' cosines."""
 
 import math
 

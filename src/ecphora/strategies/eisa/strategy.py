@@ -1,9 +1,9 @@
 """``eisa``: similarity above a threshold, weighted by the recency of the last access; a recall is itself an episode.
 
 "Episodic Interaction Separation Architecture", GitHub ``shankarchawla1776/EISA`` at commit aa331ba: a README and some
-code, no paper and no evaluation. Sections are those of docs/explanation/papers.md; what is marked inferred was not
+code, no paper and no evaluation. Section numbers refer to docs/explanation/papers.md; what is marked inferred was not
 published. (An older README, 00775ed, has the chance of retrieval go to 0 as the weight goes to 1, which among scores of
-this form only κ = 1 gives; the newer one takes it back.)
+this form only κ = 1 gives; the newer README takes it back.)
 """
 
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ class Eisa(ShortRepr):
     """The parameters of EISA.
 
     ``necessity_classifier`` separates the episodic bank from the semantic one; None makes everything an episode.
-    ``side_net`` maps vectors; without it those of the embedder are used, or with ``use_packaged_side_net`` the net that
-    was trained for the embedder, if there is one. ``theta_sim`` is the threshold of the cosine; None takes the
+    ``side_net`` maps vectors; without it the embedder's vectors are used, or with ``use_packaged_side_net`` the net
+    that was trained for the embedder, if there is one. ``theta_sim`` is the threshold of the cosine; None takes the
     ``quantile`` of the cosines of stored pairs, at least ``min_threshold``; all three count from the cosine of two
     unrelated texts. ``kappa`` weighs the order of accesses. ``max_hits`` caps the number of hits, 0 does not.
     ``other_bank_weight`` is the factor of rows of the bank that was not asked, ``include_below_threshold`` whether rows
-    below the threshold follow those above it, ``store_query`` whether a cue that needs episodes is stored as one.
-    ``use_similarity_floor``: the cosines of scores count from that of two unrelated texts.
+    below the threshold follow those above it, ``store_query`` whether a cue that needs episodes is stored as an
+    episode. ``use_similarity_floor``: the cosines of scores count from the cosine of two unrelated texts.
     """
 
     theta_sim: float | None = None

@@ -132,7 +132,7 @@ def _speaker_margin(matrix: FeatureMatrix, ranked_pool: RankedPool) -> tuple[flo
 
 
 def _rerank_values(matrix: FeatureMatrix, top: int) -> tuple[float, float, float, float]:
-    """The best reading, that of the first hit, the log of the sum of probabilities, and the second best reading."""
+    """The best reading, the first hit's reading, the log of the sum of probabilities, and the second best reading."""
     found = np.sort(matrix.readings[np.isfinite(matrix.readings)])[::-1].astype(np.float64)
     if not len(found):
         return 0.0, 0.0, 0.0, 0.0

@@ -26,9 +26,9 @@ MIN_DOUBT = 0.2
 SMALLEST_SPREAD = 0.02
 """Added to the standard deviation, so that cosines that are nearly equal do not become far apart."""
 KEPT = 3
-"""How many memories of one text lose nothing: the best."""
+"""How many memories with the same text, the best, lose nothing."""
 LOSS = 1.0
-"""What each other one loses, in log-odds: little against a memory that answers worse."""
+"""What each other memory with that text loses, in log-odds: little against a memory that answers worse."""
 COMPARED = 64
 """How many of the best memories are compared."""
 
@@ -55,7 +55,7 @@ def goal_doubt(confidence: float) -> float:
 
 
 def same_text_loss(pool: CandidatePool, scores: Scores) -> Scores:
-    """What each row of the graph loses for having the text and speaker of :data:`KEPT` better ones; 0 or less.
+    """What each row of the graph loses for having the text and speaker of :data:`KEPT` better rows; 0 or less.
 
     Texts are equal if their vectors are. Nothing is lost if the question asks when or how often: each memory is then an
     answer.

@@ -1,9 +1,9 @@
 """First-stage retrieval and the candidate pool: the memories for which all later features are computed.
 
 The pool has the rows with the best dense and BM25 scores, alone or together with the turn before; the turns next to the
-best of them; the rows reached by entity links; those that hold an identifier that is asked for; and those of the time
-that is asked about, if the question asks for nothing else. So the features
-cost the same in a memory of a thousand turns and of a hundred thousand.
+best of them; the rows reached by entity links; the rows that hold an identifier that is asked for; and the rows of the
+time that is asked about, if the question asks for nothing else. So the features cost the same in a memory of a thousand
+turns and of a hundred thousand.
 """
 
 from dataclasses import dataclass
@@ -58,13 +58,13 @@ class CandidatePool:
     """A query, a graph, and the pool: ``rows``, ascending, all of them eligible.
 
     ``first_stage`` has an entry for every row of the graph. ``query_entities`` are the entities in the query and their
-    aliases, ``title_matches`` the rows about one of them; these and the entity links may lead out of the pool.
+    aliases, ``title_matches`` the rows about such an entity; these rows and the entity links may lead out of the pool.
     ``top_candidates`` are indices into the pool, the best by first-stage score first. ``similarity_to_top`` are the
     cosines of the pool with the top candidates, shape ``(len(rows), len(top_candidates))``, times
     ``query.embedder_coverage``; a row's cosine with itself is 0. ``term_coverage`` says which query terms the pool
     contains, ``mentions`` which entities. ``similar_question_boost`` has the rows used for a similar question before.
-    ``identifier_holders`` are those of the query's identifiers, and ``identifier_tiers`` the tier of each row of the
-    graph; ``time_tiers`` are likewise those of the time asked about. All rows of a tier are in the pool.
+    ``identifier_holders`` are the rows with the query's identifiers, and ``identifier_tiers`` the tier of each row of
+    the graph; ``time_tiers`` are likewise the tiers by the time asked about. All rows of a tier are in the pool.
     """
 
     graph: Graph
@@ -109,7 +109,7 @@ def build_pool(graph: Graph, query: Query) -> CandidatePool:
     title_matches = entity_links.rows_about(graph, query_entities)
     title_matches = title_matches[mask[title_matches]]
     best = fusion.top_k(np.where(mask, scores.combined, -1), POOL_SIZE)  # a small memory enters the pool whole
-    # Only the best rows and those reached by entities can be seeds.
+    # Only the best rows and rows reached by entities can be seeds.
     candidates, boosted = np.union1d(best, title_matches), scores.combined.copy()
     boosted[title_matches] += TITLE_BOOST
     seeds = candidates[fusion.top_rows(boosted[candidates], mask[candidates], entity_links.MAX_SEEDS)]

@@ -26,7 +26,7 @@ class Genre(IntEnum):
     An utterance is a turn of a conversation: at least two speak in its session, and mostly one turn follows another. A
     long turn is a turn, short or long, of a session whose turns have ``LONG_TURN_WORDS`` words or more on average, as
     in a chat with an assistant that answers in paragraphs; other texts of so many words are ranked like it, unless the
-    memories lack most terms of the query, as those of another language do: long turns are ranked by terms. A passage
+    memories lack most terms of the query, as memories in another language do: long turns are ranked by terms. A passage
     has a title, and neither a speaker nor a time that the caller gave. All others are statements: what one person
     tells, notes, plain texts.
     """

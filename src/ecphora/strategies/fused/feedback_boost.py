@@ -2,8 +2,8 @@
 
 A question with feedback is stored with edges to the memories that answered it. A similar question boosts these
 memories; a dissimilar one boosts nothing, so feedback on one topic cannot harm another. It takes effect at once,
-without training. Besides, memories that were used for the same question are associated, and a recalled one boosts the
-others.
+without training. Besides, memories that were used for the same question are associated, and a recalled memory boosts
+the others.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from ...model.types import Kind, Link, Rows, Scores
 MIN_SIMILARITY = 0.8
 """The cosine above which two questions are similar; at 1 they are the same."""
 CO_USE_SEEDS = 5
-"""How many of the best memories boost those used together with them."""
+"""How many of the best memories boost memories used together with them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,12 @@ class AnswerPairs(ShortRepr):
 def newer_answer_features(pairs: AnswerPairs, log_odds: Scores, preference: float, series: int) -> dict[str, Scores]:
     """The features of ``n`` candidates that were read, each of shape ``(n,)``.
 
-    ``log_odds`` are the reranker's. ``preference`` is 1 if the newest of several answers is meant, -1 if an older one,
-    between them in doubt. ``series`` is 1 if the latest of a series is asked for, -1 if its first, else 0.
+    ``log_odds`` are the reranker's. ``preference`` is 1 if the newest of several answers is meant, -1 if an older
+    answer, between them in doubt. ``series`` is 1 if the latest of a series is asked for, -1 if its first, else 0.
 
     With the closeness c and the probabilities p, ``older answer`` of i is preference · p_i · max c_ij · p_j over the
-    candidates j that are newer; ``newer answer`` the same over those that are older; ``other end of series`` the same
-    over those nearer to the end that is asked for, with probabilities relative to the best.
+    candidates j that are newer; ``newer answer`` is the same over the older candidates; ``other end of series`` the
+    same over the candidates nearer to the end that is asked for, with probabilities relative to the best.
     """
     if len(log_odds) < 2:
         return {name: np.zeros(len(log_odds), np.float32) for name in (NEWER_ANSWER, OLDER_ANSWER, SERIES_END)}
@@ -70,8 +70,8 @@ def _best_rival(closeness: Scores, probabilities: NDArray[np.float64]) -> NDArra
 def answer_pairs(graph: Graph, query: Query, rows: Rows, stays: Mask) -> AnswerPairs:
     """How close some candidates are to each other, by English vectors for an English question, and their order.
 
-    Those that tell of a stay, ``stays`` of shape ``(n,)``, are not close to the others: where somebody is for the
-    weekend is no newer answer to where they live.
+    Candidates that tell of a stay, under the mask ``stays`` of shape ``(n,)``, are not close to the others: where
+    somebody is for the weekend is no newer answer to where they live.
     """
     cosines = dense.pairwise_cosines(graph, rows, rows, use_english=query.english_vector is not None)
     closeness = np.clip(standardize_cosines(cosines), 0, CLOSEST) / np.float32(CLOSEST)

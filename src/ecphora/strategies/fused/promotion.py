@@ -21,7 +21,7 @@ MAX_SEMANTIC_PROMOTERS = 3
 MIN_COSINE_RATIO = 0.5
 """The lowest cosine of a promoted memory, as a fraction of its predecessor's cosine."""
 MAX_PROMOTIONS = 2
-"""How many successors a memory may promote: those of highest confidence."""
+"""How many successors a memory may promote: the successors of highest confidence."""
 PROMOTION_FACTOR = 1.001
 """The score of a promoted memory, as a multiple of its predecessor's score."""
 CONTRADICTION_FACTOR = 0.95
@@ -57,7 +57,7 @@ def promote_current(graph: Graph, query: Query, scores: Scores, eligible: Mask) 
 class _PromotionContext:
     """A query against the entries of ``supersessions``: which are visible to it, and which of them are in force.
 
-    ``query_terms`` are its term hashes without those of speakers' names.
+    ``query_terms`` are its term hashes without the terms of speakers' names.
     """
 
     graph: Graph

@@ -1,9 +1,10 @@
 """The ranker: a linear model over the features of a memory, giving the log-odds that it is relevant to the query.
 
-EISA has a trainable side network beside a frozen embedder. This one is linear in named features, so a score is a sum of
-contributions and its weights can be read. There is one linear model per genre, because different features find a turn
-of a conversation, a statement, a passage and a long turn; each row is scored by the model of its genre. All weights of
-a genre are trained together, those of reading too (``training/train_fused.py``, :mod:`ecphora.maintenance.learn`).
+EISA has a trainable side network next to a frozen embedder. This ranker is linear in named features, so a score is a
+sum of contributions and its weights can be read. There is one linear model per genre, because different features find a
+turn of a conversation, a statement, a passage and a long turn; each row is scored by the model of its genre. All
+weights of a genre are trained together, the weights of reading too (``training/train_fused.py``,
+:mod:`ecphora.maintenance.learn`).
 """
 
 from collections.abc import Mapping
@@ -61,7 +62,7 @@ class Ranker(ShortRepr):
         values = np.zeros((1 + len(names), len(matrix)), np.float32)
         values[0] = 1
         for place, name in enumerate(names, 1):
-            if name in matrix.features:  # those of a reranker are there once it has read
+            if name in matrix.features:  # a reranker's features are there once it has read
                 values[place] = matrix.features[name]
         contributions: NDArray[np.float32] = (self._weights[:, matrix.genres] * values).astype(np.float32)
         scores: Scores = contributions.sum(axis=0)

@@ -1,7 +1,7 @@
 """Reading: the features that a reranker gives the ranker for the best candidates.
 
 A reranker scores each of the best candidates together with the question, as a cross-encoder does (Rodrigo Nogueira and
-Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085). What it says, and what follows from it for newer
+Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085). Its scores, and what follows from them for newer
 and older answers (:mod:`.newer_answers`), are features like all others; the ranker weighs them.
 """
 
@@ -119,8 +119,8 @@ class RerankPolicy(ShortRepr):
     ) -> FeatureMatrix:
         """The feature matrix with what a reranker says of the best candidates; as it is if none was read.
 
-        ``confidence`` is the one without reading. Candidates that were not read, because of a deadline or a failure,
-        are taken to be as bad as the worse half of those that were, as are all beyond the best.
+        ``confidence`` is the confidence without reading. Candidates that were not read, because of a deadline or a
+        failure, are taken to be as bad as the worse half of the candidates that were read, as are all beyond the best.
         """
         best = self.candidates(matrix, ranked_pool.scores)
         is_too_long = question_word_count(pool.query.term_hashes) > self.max_question_words
@@ -166,12 +166,12 @@ class RerankPolicy(ShortRepr):
         return np.array(list(chosen)[:limit], np.intp)
 
     def _is_clear(self, log_odds: Scores, confidence: float) -> bool:
-        """Whether the ranking is clear; ``log_odds`` are those of the candidates, best first."""
+        """Whether the ranking is clear; ``log_odds`` has the candidates' log-odds, best first."""
         has_clear_lead = len(log_odds) == 1 or bool(log_odds[0] - log_odds[1] > self.clear_lead)
         return has_clear_lead and confidence >= self.clear_confidence
 
     def _has_rival_in_time(self, pool: CandidatePool, rows: Rows) -> bool:
-        """Whether the best of some rows, the first, may pass its chance to one that is newer, or older."""
+        """Whether the best of some rows, the first, may pass its chance to a newer row, or an older one."""
         order = time_order(pool.graph, rows)
         return bool(((order - order[0]) * np.sign(self.preference(pool.query)) > 0).any())
 
@@ -189,7 +189,7 @@ def with_features(
 
 
 def unread_log_odds(log_odds: Scores) -> float:
-    """What a reranker would have said of one that it did not read: the median of the worse half of those it did."""
+    """The log-odds assumed for a candidate that was not read: the median of the worse half of ``log_odds``."""
     worse_half = np.sort(log_odds)[: (len(log_odds) + 1) // 2]
     return float(np.median(worse_half))
 

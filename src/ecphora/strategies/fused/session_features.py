@@ -48,9 +48,9 @@ SPEAKER_BITS = 32
 class SessionCounts:
     """Counts of turns with a speaker, by the code of their session plus 1; the first entry is for none.
 
-    ``turns`` counts each turn once, ``chunks`` each chunk of one, ``following`` the chunks that follow another row.
+    ``turns`` counts each turn once, ``chunks`` each chunk of a turn, ``following`` the chunks that follow another row.
     ``words`` is the sum of their words. ``speakers`` has a number for each pair of a session and a speaker, ascending.
-    ``previous_rows`` are those of the graph.
+    ``previous_rows`` are the graph's.
     """
 
     turns: Rows

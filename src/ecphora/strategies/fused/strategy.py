@@ -50,11 +50,12 @@ ARCHIVED_FACTOR = 0.999
 class Fused(ShortRepr):
     """``ranker`` scores features, ``answerability`` gives the confidence, ``reranking`` has a reranker change both.
 
-    None stands for the packaged model; of the first two, for the one trained with the vectors of the query's embedder.
+    None stands for the packaged model; of the first two, for the model trained with the vectors of the query's
+    embedder.
 
-    ``feedback_weight`` is what a memory gains that answered the same question before, less for a less similar one.
+    ``feedback_weight`` is what a memory gains that answered the same question before, less for a less similar question.
     ``expired_penalty`` is the fraction of its score that a memory loses if it is not valid at the time asked about.
-    ``co_use_weight`` is the fraction of its score that one of the best adds to memories used together with it.
+    ``co_use_weight`` is the fraction of its score that a memory among the best adds to memories used together with it.
     ``goal_weight`` is what a memory gains in log-odds that fits the goal best, if the question is sure of no answer.
     ``decay_weight`` is the fraction of its score that a memory loses once its importance has decayed to the base;
     without ``decay_policy`` it loses nothing. Archived memories rank last; pinned memories lose nothing by either.
@@ -95,7 +96,7 @@ class Fused(ShortRepr):
         return self._score(pool, ranked_pool, confidence)
 
     def _score(self, pool: CandidatePool, ranked_pool: RankedPool, confidence: float) -> Activation:
-        """The scores of all rows: those of the ranked pool, and what changes them afterwards."""
+        """The scores of all rows: the scores of the ranked pool, and what changes them afterwards."""
         graph, query = pool.graph, pool.query
         contributions = _expand_contributions(graph, pool, ranked_pool)
         scores = graph.zeros()
@@ -248,7 +249,7 @@ def _expand_contributions(graph: Graph, pool: CandidatePool, ranked_pool: Ranked
 
 
 def _activation_paths(pool: CandidatePool, features: Collection[str]) -> dict[str, ActivationPath]:
-    """The paths of the features that lead from one memory to another, for those among ``features``."""
+    """The paths of the ``features`` that lead from one memory to another."""
     graph = pool.graph
     links = {
         "title link": pool.title_links,

@@ -30,7 +30,7 @@ class Concepts:
 
     def cosines(self, vector: Vector) -> tuple[Rows, Scores]:
         """The rows of the concepts that these episodes mention, and the cosine of each with a unit vector."""
-        places = np.unique(self.mention_concepts)  # without those that were merged into others
+        places = np.unique(self.mention_concepts)  # without concepts that were merged into others
         return self.rows[places], normalize(self.sums[places]) @ vector
 
     def by_window(self, window_size: int) -> tuple[Rows, Rows]:
@@ -39,9 +39,9 @@ class Concepts:
 
 
 def find_concepts(graph: Graph, episodes: Rows, tau_dup: float, *, similarity_floor: float = 0.0) -> Concepts:
-    """The concepts of some episodes; those of cosine ``tau_dup`` or more are merged, none at 1.
+    """The concepts of some episodes; concepts of cosine ``tau_dup`` or more are merged, none at 1.
 
-    That is the cosine of their mean vectors, counted from ``similarity_floor``.
+    The cosine is between the concepts' mean vectors, counted from ``similarity_floor``.
     """
     entities, edges = entity_vectors(graph), graph.edges
     number = graph.no_rows()
@@ -98,9 +98,9 @@ def merge_duplicates(
 ) -> Rows:
     """For each concept the oldest concept it is merged into, often itself.
 
-    A concept is merged with the nearest older one of cosine ``tau_dup`` or more, and with all that were merged with
-    that one. Two concepts that one text mentions are never merged. ``vectors`` are unit rows, or 0 for concepts that
-    are not compared, in order of age; ``episode_numbers[i]`` mentions ``concept_places[i]``. Cosines
+    A concept is merged with the nearest older concept of cosine ``tau_dup`` or more, and with all concepts that were
+    merged with that concept. Two concepts that one text mentions are never merged. ``vectors`` are unit rows, or 0 for
+    concepts that are not compared, in order of age; ``episode_numbers[i]`` mentions ``concept_places[i]``. Cosines
     count from ``similarity_floor``.
     """
     merged_into = np.arange(len(vectors))

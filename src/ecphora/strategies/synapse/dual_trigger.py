@@ -47,8 +47,9 @@ def find_anchors(
 
     Without ``use_lexical_trigger`` BM25 finds no anchors. With ``use_previous_turn`` both triggers also read each turn
     together with the turn before it. With ``use_lexical_similarity`` BM25 is half of a row's similarity; without, the
-    similarity is the cosine. With ``use_similarity_floor`` cosines count from that of two unrelated texts. With
-    ``concepts`` the dense trigger finds the best of rows and concepts. BM25 finds none: a name has no terms of its own.
+    similarity is the cosine. With ``use_similarity_floor`` cosines count from the cosine of two unrelated texts. With
+    ``concepts`` the dense trigger finds the best of rows and concepts. BM25 finds no concepts: a name has no terms of
+    its own.
     """
     coverage = query.embedder_coverage if query.vector is not None else 0.0
     cosine = dense.cosine(graph, query)

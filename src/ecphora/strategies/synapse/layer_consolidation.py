@@ -23,11 +23,11 @@ class LayerConfig:
 
     ``N``: episodes of a window, and between two consolidations; ``max_stale_share``: the share of all episodes that may
     be new without a consolidation, as its cost grows with the memory. ``K``: semantic edges that each row keeps.
-    ``tau_dup``: the cosine from which two concepts are merged, 1 for never; it counts from
-    ``similarity_floor``, the embedder's cosine of two unrelated texts. ``abstraction_weight``: the weight
-    between an episode and a concept. ``link_whole_window``: a concept belongs to every episode of a window that
-    mentions it, not only to those that do. ``rho``: the decay of temporal edges per day. ``is_bidirectional``: temporal
-    edges lead back as well. ``use_concept_anchors``: the dense trigger finds concepts too.
+    ``tau_dup``: the cosine from which two concepts are merged, 1 for never; it counts from ``similarity_floor``, the
+    embedder's cosine of two unrelated texts. ``abstraction_weight``: the weight between an episode and a concept.
+    ``link_whole_window``: a concept belongs to every episode of a window that mentions it, not only to the episodes
+    that mention it. ``rho``: the decay of temporal edges per day. ``is_bidirectional``: temporal edges lead back as
+    well. ``use_concept_anchors``: the dense trigger finds concepts too.
     """
 
     N: int = 5
@@ -51,11 +51,11 @@ class LayerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The layer of a consolidation: edges by source, those of a row from ``starts[row]`` to ``starts[row + 1]``.
+    """The layer of a consolidation: edges by source, the edges of a row from ``starts[row]`` to ``starts[row + 1]``.
 
     They join episodes and concepts, concepts and concepts, and the last turn of a session with the first of the next;
     the turns of a session are joined by the graph itself. ``pagerank`` is the PageRank of each row divided by the
-    highest. Later rows are beyond the end of both. ``concepts`` are those that may be anchors, None for none.
+    highest. Later rows are beyond the end of both. ``concepts`` are the concepts that may be anchors, None for none.
     ``episode_count`` is the number of consolidated episodes.
     """
 
@@ -68,7 +68,7 @@ class Layer:
     episode_count: int
 
     def edges_from(self, graph: Graph, rows: Rows) -> EdgeList:
-        """Every edge that leaves some rows of the graph, including those to adjacent turns."""
+        """Every edge that leaves some rows of the graph, including the edges to adjacent turns."""
         in_layer = rows[rows < len(self.starts) - 1]
         counts = self.starts[in_layer + 1] - self.starts[in_layer]
         places = concatenate_ranges(self.starts[in_layer], counts)

@@ -37,11 +37,11 @@ class EdgeList:
         )
 
     def select(self, places: Mask | Rows) -> "EdgeList":
-        """The edges under a mask, or those at the given places in that order."""
+        """The edges under a mask, or at the given places in their order."""
         return EdgeList(self.src[places], self.dst[places], self.weights[places])
 
     def fan(self, size: int) -> NDArray[np.intp]:
-        """The number of these edges that leave each row: its out-degree if all its edges are here."""
+        """How many edges of the list leave each row: its out-degree if all its edges are in the list."""
         return np.bincount(self.src, minlength=size)
 
 
@@ -59,7 +59,7 @@ def temporal_edges(graph: Graph, src: Rows, dst: Rows, rho: float) -> EdgeList:
 
 
 def temporal_chain(graph: Graph, episodes: Rows, rho: float, *, is_bidirectional: bool) -> tuple[EdgeList, EdgeList]:
-    """The temporal edges among some episodes: those of the sessions, and those from each session to the next."""
+    """The temporal edges among some episodes: within sessions, and from each session to the next."""
     is_consolidated = np.zeros(len(graph), np.bool_)
     is_consolidated[episodes] = True
     previous = graph.previous_rows[episodes]
@@ -122,6 +122,6 @@ def limit_edges(semantic: EdgeList, temporal: EdgeList, K: int) -> EdgeList:
 
 
 def prune(edges: EdgeList, K: int) -> EdgeList:
-    """The ``K`` strongest edges that leave each row; of equal ones those to the newest rows."""
+    """The ``K`` strongest edges that leave each row; of equal edges, the edges to the newest rows."""
     order = np.lexsort((-edges.dst, -edges.weights, edges.src))
     return edges.select(order[rank_in_group(edges.src[order]) < K])

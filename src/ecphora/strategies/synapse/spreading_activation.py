@@ -95,9 +95,9 @@ def propagate(
     delta: float,
     use_fan_effect: bool = True,
 ) -> Iteration:
-    """``u_i = (1-δ)·a_i + Σ_{j→i} S · w_ji · a_j / fan(j)``: what each row keeps, and what it receives.
+    """``u_i = (1-δ)·a_i + Σ_{j→i} S · w_ji · a_j / fan(j)``: the activation that each row keeps, and receives.
 
-    ``edges`` are all edges that leave active rows; only those between rows under ``reachable`` transmit. Without
+    ``edges`` are all edges that leave active rows; only edges between rows under ``reachable`` transmit. Without
     ``use_fan_effect`` nothing is divided by fan(j): a hub sends its full activation to every neighbor.
     """
     active, size = iteration.activation, len(iteration.activation)
@@ -111,7 +111,7 @@ def propagate(
 
 
 def _first_senders(iteration: Iteration, edges: EdgeList, flow: Floats) -> Rows:
-    """The row that first reached each row: for newly reached rows the strongest sender, the first of equal ones."""
+    """The row that first reached each row: for newly reached rows the strongest sender, the first of equal senders."""
     is_new = (flow > 0) & (iteration.activation[edges.dst] == 0) & (iteration.parent[edges.dst] < 0)
     src, dst, flow = edges.src[is_new], edges.dst[is_new], flow[is_new]
     best = best_of_group(dst, flow)
@@ -123,7 +123,7 @@ def _first_senders(iteration: Iteration, edges: EdgeList, flow: Floats) -> Rows:
 def inhibit(u: Scores, *, beta: float, M: int) -> Scores:
     """``û_i = max(0, u_i - β · Σ_{k in the M strongest} (u_k - u_i)·[u_k > u_i])``: lateral inhibition.
 
-    The strongest are those of the highest ``u``, equal ones in order of rows.
+    The strongest rows have the highest ``u``; rows with equal ``u`` count in their order.
     """
     reached = np.flatnonzero(u > 0)
     strongest = reached[top_k(u[reached], M)]

@@ -1,7 +1,7 @@
 """SYNAPSE: activation spreads from the memories that match a question over turns and concepts.
 
 Jiang et al. (11 authors), "SYNAPSE", arXiv 2601.02744, January 2026 (v3 February 2026). Neither its full text nor its
-code was available: the equations come from secondary sources; sections (§) are those of docs/explanation/papers.md. Not
+code was available: the equations come from secondary sources; sections (§) refer to docs/explanation/papers.md. Not
 "Synapse: Trajectory-as-Exemplar Prompting", another paper. No semantic node is written: the layer of concepts is
 derived from the graph, see :mod:`ecphora.strategies.synapse.layer_consolidation`.
 """

@@ -1,6 +1,6 @@
 """The turns next to a stimulated memory are stimulated too: our addition to SynapticRAG (papers.md 1.11.3).
 
-The published time constant, 119 turns and more, does not distinguish the turns of one dialogue; this one does.
+The published time constant, 119 turns and more, does not distinguish the turns of one dialogue; this constant does.
 """
 # ruff: noqa: N803, N806  # the paper's symbols
 
@@ -31,7 +31,7 @@ class AdjacentStimuli:
 def adjacent_stimuli(
     graph: Graph, rows: Rows, S: Floats, is_open: Mask, *, scale: float, tau: float, floor: float = 0.0
 ) -> AdjacentStimuli:
-    """The strongest stimulus that passes from some stimulated memories to those of nearby turns: S_p cos T ``scale``.
+    """The strongest stimulus that some stimulated memories pass to memories of nearby turns: S_p cos T ``scale``.
 
     Here T = 2 σ(exp(-|A - B| / tau)) - 1 of the turns A and B of two memories; published T is never below 1/2, its
     value for unrelated spike trains. Beyond 5 ``tau`` turns nothing passes, and nothing to rows not under ``is_open``.

@@ -49,9 +49,10 @@ class Synapses:
 class History:
     """The state in which earlier cues left the neurons, and which stimuli of a cue count.
 
-    Stimuli are scaled to the cue: one that just reaches its threshold becomes e v_th, which makes a neuron at rest
-    fire (papers.md 1.6). So the published ``v_th`` fits every embedder, and a replay of the logged stimuli fires the
-    same memories. A stimulus below it leaves a current, from which a potential grows, and later stimuli add to both.
+    Stimuli are scaled to the cue: a stimulus that just reaches the cue's threshold becomes e v_th, which makes a neuron
+    at rest fire (papers.md 1.6). So the published ``v_th`` fits every embedder, and a replay of the logged stimuli
+    fires the same memories. A stimulus below the threshold leaves a current, from which a potential grows, and later
+    stimuli add to both.
 
     The stimuli that count make a neuron at rest fire, or are the strongest, as ``acceptance`` says; published, all do.
     """
@@ -85,7 +86,7 @@ class History:
         return fires
 
     def log_strengths(self, S: Floats, has_fired: Mask) -> Floats:
-        """The scaled stimuli to log: those that count, and those that made a memory fire."""
+        """The scaled stimuli to log: stimuli that count, and stimuli that made a memory fire."""
         strengths = np.where(has_fired, S, 0)
         rows = self.effective_rows(S)
         strengths[rows] = S[rows]
@@ -117,8 +118,8 @@ def fire_cascade(
 ) -> Cascade:
     """Let memories fire whose potential is at least ``firing_fraction`` of the highest, and pass their stimulus on.
 
-    ``sent`` is what the cue sent to each row; the highest potential is the one that it causes in a neuron at rest,
-    S / e. Neurons are at rest, or as their ``history`` left them, which ``Alignment.ALL_SPIKES`` needs.
+    ``sent`` is the stimulus that the cue sent to each row; its highest value S causes the highest potential, S / e in a
+    neuron at rest. Neurons are at rest, or as their ``history`` left them, which ``Alignment.ALL_SPIKES`` needs.
     """
     cascade = Cascade(np.zeros(len(graph)), graph.no_rows(), np.zeros(len(graph), np.bool_), np.zeros(len(graph)))
     threshold = firing_fraction * (float(sent.max(initial=0.0)) / np.e)

@@ -45,7 +45,7 @@ class Coupling:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """Which stimuli count: those of at least ``stimulus_th``, and of ``epsilon`` of all that were accepted before.
+    """Which stimuli count: stimuli of at least ``stimulus_th``, and of ``epsilon`` of all that were accepted before.
 
     ``epsilon`` is our remedy for over-retrieval (papers.md 1.11.1); 0 switches it off, as in the published model.
     """
@@ -58,7 +58,7 @@ class Acceptance:
         return max(self.stimulus_th, self.epsilon * accepted, MIN_STIMULUS)
 
     def accept(self, S: Floats, accepted: float) -> Rows:
-        """The places of the stimuli to accept, ascending: the strongest, while each adds ``epsilon`` of those before.
+        """The places of the stimuli to accept, ascending: the strongest, while each adds ``epsilon`` of the sum before.
 
         ``accepted`` is the sum of the stimuli of earlier generations.
         """
@@ -111,8 +111,8 @@ class Delivery:
 class Propagation:
     """The effect of a cue, filled generation by generation: one entry per row.
 
-    ``S`` is the stimulus sent, ``stimulus`` the one that was accepted; ``parent`` is the row whose stimulus won, -1 for
-    the cue.
+    ``S`` is the stimulus sent, ``stimulus`` the stimulus that was accepted; ``parent`` is the row whose stimulus won,
+    -1 for the cue.
     """
 
     S: Floats
@@ -142,8 +142,8 @@ class Propagation:
 class Receivers:
     """The memories that stimuli reach: the graph, the state of its rows, the neurons' constants and their coupling.
 
-    Two memories are coupled if the cosine of their vectors is ``cos_th`` or more. Cosines count from ``floor``, that of
-    two unrelated texts.
+    Two memories are coupled if the cosine of their vectors is ``cos_th`` or more. Cosines count from ``floor``, the
+    cosine of two unrelated texts.
     """
 
     graph: Graph
@@ -174,7 +174,7 @@ class Receivers:
         return temporal_association.temporal_score(L)
 
     def max_temporal_scores(self, senders: Senders, rows: Rows) -> Floats:
-        """An upper bound of T over some parents: all spiked just now, and L is at most the sum of one path.
+        """An upper bound of T over some parents: all spiked just now, and L is at most the sum of a single path.
 
         That path is first the other spikes of the parent, at most 1 each, then the row of the spike just now.
         """
@@ -203,10 +203,9 @@ def propagate(
     is_cue_timeless: bool,
     include_dissimilar: bool,
 ) -> Propagation:
-    """Stimulate memories generation by generation: the children of one, whether they fire or not, are the next parents.
+    """Stimulate memories generation by generation: the children, whether they fire or not, are the next parents.
 
-    ``cosines`` are those of the cue, counted from the floor. Only rows under ``is_open`` are visited, and none of them
-    twice.
+    ``cosines`` are the cue's, counted from the floor. Only rows under ``is_open`` are visited, and no row twice.
     """
     propagation, excluded, cosines = Propagation.empty(receivers.graph), ~is_open, np.where(is_open, cosines, -1)
     sent = first_hop(receivers, cue, cosines, is_cue_timeless=is_cue_timeless, include_dissimilar=include_dissimilar)
@@ -255,7 +254,7 @@ def _stimulate_children(
 
 
 def strongest_stimuli(receivers: Receivers, senders: Senders, open_rows: Mask, min_stimulus: float) -> Delivery:
-    """The strongest stimulus of at least ``min_stimulus`` for each open row; of equal ones the later parent's."""
+    """The strongest stimulus of at least ``min_stimulus`` for each open row; of equal stimuli the later parent's."""
     graph, scale = receivers.graph, receivers.coupling.scale
     places, vectors = graph.vector_rows["rows"], graph.vectors.view
     best, parents = np.zeros(len(graph)), graph.no_rows()
@@ -292,7 +291,7 @@ def _cosines(vectors: Vectors, all_vectors: Vectors) -> Vectors:
 
 
 def keep_strongest(best: Floats, best_senders: Rows, rows: Rows, S: Floats, senders: Rows) -> None:
-    """Keep the strongest stimulus of each row and its parent; of equal ones the later parent."""
+    """Keep the strongest stimulus of each row and its parent; of equal stimuli the later parent."""
     strongest = best_of_group(rows, S, ties=-senders)
     rows, S, senders = rows[strongest], S[strongest], senders[strongest]
     is_stronger = (best[rows] < S) | ((best[rows] == S) & (senders > best_senders[rows]))

@@ -26,8 +26,8 @@ MAX_EXPONENT = 700.0
 class MyAgent:
     """p = (1 - exp(-r e^(-t/g))) / (1 - e^-1) of relevance r, the cosine, and t turns since the last recall.
 
-    Memories whose cosine is ``cos_th`` or more come first; the one of them with the highest p is recalled, which sets t
-    to 0 and makes g grow. The scales multiply r, t and g.
+    Memories whose cosine is ``cos_th`` or more come first; the memory among them with the highest p is recalled, which
+    sets t to 0 and makes g grow. The scales multiply r, t and g.
     """
 
     cos_th: float = 0.29789779752986595
@@ -39,7 +39,7 @@ class MyAgent:
     name: str = "myagent"
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
-        """Score every memory with a vector by p, plus 1 if it is similar; the first is the one that is recalled."""
+        """Score every memory with a vector by p, plus 1 if it is similar; the first memory is recalled."""
         eligible = filters.eligible(graph, query)
         rows = np.flatnonzero(eligible & (graph.vector_positions >= 0))
         if query.vector is None or not len(rows):
@@ -71,7 +71,7 @@ class MemoryBank:
     """Retention exp(-t / (5 s)), t turns since the last recall; the strength s is 1 and grows by 1 at every recall.
 
     In the authors' benchmark the question takes no part in the ranking. At each query, the ``top_k`` best retained
-    memories are recalled, of those whose retention is at least ``forget_th``.
+    memories are recalled, among memories whose retention is at least ``forget_th``.
 
     deviations: the benchmark's code writes exp(-t / 5 * s), which is another function; and it compares the retention
     with a random number, where this compares it with 1/2 (the adapted preset has a threshold in the code too).

@@ -17,7 +17,7 @@ from .turn_clock import Turns, access_turns, current_turn
 class RetentionState:
     """The recalls of every row, one entry a row, before a query at turn ``now``.
 
-    ``last`` is the turn of its last recall, at first that of its encoding, ``recalls`` their number, and ``g`` the
+    ``last`` is the turn of its last recall, at first the turn of its encoding, ``recalls`` their number, and ``g`` the
     decay constant that MyAgent consolidates at every recall, 1 at first.
     """
 

@@ -24,7 +24,7 @@ class SpikeTrains:
 
     @classmethod
     def single_spikes(cls, times: Floats) -> "SpikeTrains":
-        """Trains of one spike each."""
+        """Trains of a single spike each."""
         return cls(times, np.arange(len(times) + 1))
 
     def __len__(self) -> int:
@@ -135,7 +135,7 @@ class SpikeRecorder:
         return turns
 
     def add_spikes(self, rows: Rows, accesses: Rows, has_fired: Mask) -> None:
-        """Add one spike to each of some distinct rows; the trains of those that fired start anew with it."""
+        """Add one spike to each of some distinct rows; the train of a row that fired starts anew with it."""
         self._previous[accesses], self._last_spikes[rows] = self._last_spikes[rows], self._first_access + accesses
         self._counts[rows] = np.where(has_fired, 1, self._counts[rows] + 1)
 

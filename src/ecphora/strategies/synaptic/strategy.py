@@ -1,10 +1,10 @@
 """SynapticRAG: every memory is a neuron, and storing a memory is a query too.
 
 Yuki Hou, Haruki Tamoto, Qinghua Zhao, Homei Miyashita, "SynapticRAG: Enhancing Temporal Memory Retrieval in Large
-Language Models through Synaptic Mechanisms", Findings of ACL 2025, pp. 20422-20436, arXiv 2410.13553. Sections are
-those of docs/explanation/papers.md, which has equations and constants from the authors' code.
+Language Models through Synaptic Mechanisms", Findings of ACL 2025, pp. 20422-20436, arXiv 2410.13553. Section numbers
+refer to docs/explanation/papers.md, which has equations and constants from the authors' code.
 
-A cue stimulates the memories similar to it, these pass a weakened stimulus on, and those whose membrane potential
+A cue stimulates the memories similar to it, these pass a weakened stimulus on, and memories whose membrane potential
 crosses a threshold fire and are recalled.
 
 :class:`Synaptic` keeps no history: it has the stimulus, the neuron and the propagation (lab/models.md).
@@ -38,8 +38,8 @@ class Synaptic(ShortRepr):
 
     A cue sends every similar memory the stimulus S = cos ``bond_scale``, with the cosine counted from the embedder's
     similarity floor. A memory fires if its potential is at least ``firing_fraction`` of the highest. Memories that fire
-    pass on S cos T ``bond_scale`` to others, which adds to what the cue sent; of several parents the strongest counts.
-    Those that fire now are the next parents. Memories are ranked by S.
+    pass on S cos T ``bond_scale`` to others, which adds to the cue's stimulus; of several parents the strongest counts.
+    The memories that fire then are the next parents. Memories are ranked by S.
 
     deviations: ``firing_fraction``, the threshold moves with the cue, as the potentials of two embedders or two cues
     cannot be compared; published is a fixed ``v_th``. Only memories that fire pass a stimulus on; published, all that
@@ -51,8 +51,8 @@ class Synaptic(ShortRepr):
     ``keeps_potential`` and ``counts_past_spikes`` switch on each part of the history; both need ``writes_on_store``,
     and a ``firing_fraction`` above 0. Stimuli are then scaled to the cue, so that its threshold is the published
     ``v_th`` (see ``firing_cascade.History``). Logged are the memories that fire, and of the others the strongest, while
-    each adds ``epsilon`` of the stimuli before (1.11.1), about 20 a turn; published, all that are stimulated. One that
-    is stimulated without firing keeps a potential, to which the next stimulus adds, and gets one more spike.
+    each adds ``epsilon`` of the stimuli before (1.11.1), about 20 a turn; published, all that are stimulated. A memory
+    that is stimulated without firing keeps a potential, to which the next stimulus adds, and gets one more spike.
 
     Ablations: without ``use_temporal_score`` T = 1, ``max_generations=1`` propagates nothing, with
     ``firing_fraction=0`` every stimulated memory passes its stimulus on.
@@ -142,8 +142,8 @@ class PublishedSynaptic(ShortRepr):
     ``rank_by_stimulus``, memories are ranked by the stimulus that the cue sends them, even below ``stimulus_th``.
     ``epsilon``, only the strongest memories reached are stimulated, while each adds that fraction of what was added
     before (1.11.1). ``max_spikes`` and ``band``, spike trains and their tables are cut (1.11.2). ``adjacency_tau``,
-    stimulated memories add to those of nearby turns, with this time constant in turns, as that of the neurons, 119 and
-    more, does not distinguish the turns of one dialogue.
+    stimulated memories stimulate memories of nearby turns, with this time constant in turns, as the time constant of
+    the neurons, 119 and more, does not distinguish the turns of one dialogue.
     """
 
     cos_th: float | None = None

@@ -52,7 +52,7 @@ _TableFunction = Callable[[Floats, Rows, Floats, Rows, Floats], Floats]
 
 
 def _compute_tables(senders: SpikeTrains, receivers: SpikeTrains, tau: Floats, table: _TableFunction) -> Floats:
-    """Pairs with a single spike in one row; the other pairs in tables, those of similar sizes together."""
+    """Pairs with a single spike in one row; the other pairs in tables, pairs of similar sizes together."""
     n, m = senders.lengths, receivers.lengths
     L = np.zeros(len(tau))
     for one, many, single in ((senders, receivers, n == 1), (receivers, senders, (m == 1) & (n > 1))):

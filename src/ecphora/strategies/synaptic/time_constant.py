@@ -1,4 +1,4 @@
-"""SynapticRAG's time constant τ (papers.md 1.5): it grows with every stimulus; that of a pair is the mean of both."""
+"""SynapticRAG's time constant τ (papers.md 1.5): it grows with every stimulus; a pair has the mean of both."""
 # ruff: noqa: N803  # the paper's symbols
 
 from dataclasses import dataclass

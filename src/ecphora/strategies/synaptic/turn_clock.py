@@ -1,7 +1,7 @@
 """SynapticRAG's clock counts turns: an episode's turn is its number among the episodes.
 
-A stimulus that was logged when an episode was stored has the turn of that episode. One that a recall logged has the
-turn after the newest episode, as if the question had been stored. The two differ by time: a stored episode and the
+A stimulus that was logged when an episode was stored has the turn of that episode. A stimulus that a recall logged has
+the turn after the newest episode, as if the question had been stored. The two differ by time: a stored episode and the
 stimuli of storing it have the same time.
 """
 

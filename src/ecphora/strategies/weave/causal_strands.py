@@ -1,4 +1,4 @@
-"""Causal strands by cue words: from a memory to what it caused. Cognitive Weave, 3.4.2.
+"""Causal strands by cue words: from cause to effect. Cognitive Weave, 3.4.2.
 
 A text that begins with a cue, such as "because" or "that's why", speaks of the turn before it. The strands that a
 language model finds are links already (:mod:`ecphora.remember.encode`).
@@ -10,7 +10,7 @@ from .insight_particle import Particle
 
 
 def cued_strand(current: Particle, before: Particle | None) -> Edge | None:
-    """The strand between a particle and the turn ``before`` it, if a cue word makes one the cause of the other.
+    """The strand between a particle and the turn ``before`` it, if a cue word makes either the cause of the other.
 
     Questions and requests neither cause nor follow, and both turns must be of one session and source.
     """

@@ -11,7 +11,7 @@ from ...language.statements.signifiers import signifiers
 from ...model.types import Node, NodeId
 
 NO_STATEMENT = frozenset({"question", "request"})
-"""A particle with one of these signifiers states nothing that an insight could be drawn from."""
+"""Signifiers of particles that state nothing from which an insight could be drawn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ PAUSE_SECONDS = 60.0
 class OracleReport(JsonObject):
     """How insights came about: ``by_model`` texts were written now, ``cached`` ones had been written before.
 
-    ``rejected`` of these were not taken. ``quoted`` insights quote their sources because the model failed or the budget
-    was used up; ``errors`` has each reason once.
+    ``rejected`` counts texts among them that were not taken. ``quoted`` insights quote their sources because the model
+    failed or the budget was used up; ``errors`` has each reason once.
     """
 
     by_model: int = 0
@@ -42,10 +42,10 @@ class LLMOracle:
     """A :class:`~ecphora.model.ports.Summarizer` for ``Weave(summarizer=LLMOracle(llm, embedder))``.
 
     A text of the model is taken only if every sentence has a source of cosine .5 or more by ``embedder``, which must be
-    that of the memory, and if it is better than quotes by equation 6; else the sources are quoted. ``max_calls`` and
-    ``max_tokens`` limit the oracle as long as it lives. After three failures in a row the model gets a pause of a
-    minute. ``cache`` is as in ``LLMExtractor``. ``clock`` returns seconds from any start. Safe to share between
-    threads; one insight is written at a time.
+    the embedder of the memory, and if it is better than quotes by equation 6; else the sources are quoted.
+    ``max_calls`` and ``max_tokens`` limit the oracle as long as it lives. After three failures in a row the model gets
+    a pause of a minute. ``cache`` is as in ``LLMExtractor``. ``clock`` returns seconds from any start. Safe to share
+    between threads; one insight is written at a time.
     """
 
     def __init__(

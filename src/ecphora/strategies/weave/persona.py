@@ -1,7 +1,7 @@
 """Personas, equation 9 of Cognitive Weave: what stands out in a speaker's particles, their insights and their use.
 
 P_user = f({I_user}, {IA_user}, history) made computable: the names that the user's particles mention, weighted by the
-importance of these particles, which grows with their use and with the insights drawn from them.
+importance of the particles, which grows with their use and with the insights drawn from them.
 """
 
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ def potential_clusters(graph: Graph, neighbors: Sequence[Neighbors], config: Clu
 
 
 def insight_coverage(graph: Graph, cluster: Rows) -> float:
-    """The largest fraction of a cluster that one insight is derived from already."""
+    """The largest fraction of a cluster from which a single insight is derived already."""
     in_edges, _ = graph.edges_to(cluster, Link.DERIVED_FROM)
     _, counts = np.unique(graph.edges["src"][in_edges], return_counts=True)
     return float(counts.max(initial=0)) / len(cluster)

@@ -14,7 +14,7 @@ from ...model.graph.grouping import find_keys, join_by_key, rank_in_group
 from ...model.types import AccessKind, Link, Rows
 
 MAX_TOGETHER = 10
-"""Of the memories of one recall the first so many are used together."""
+"""How many memories of a recall, from the first on, count as used together."""
 SATURATION = 5.0
 """Evidence n counts 1 - exp(-n / 5), as uses do in importance."""
 
@@ -107,7 +107,7 @@ def _count_later_evidence(graph: Graph, before: CachedDerivation[NDArray[np.int3
     if not len(new):
         return counts
     src, dst = edges["src"][new].astype(np.intp), edges["dst"][new].astype(np.intp)
-    # Every path: a later particle, one of its neighbors, an association of that neighbor; it counts if the later
+    # Every path: a later particle, one of its neighbors, an association of that neighbor; the path counts if the later
     # particle is associated with the far end, too.
     neighbors, neighbor = np.unique(dst, return_inverse=True)
     out_edges, of_neighbor = graph.edges_from(neighbors, Link.ASSOCIATION)

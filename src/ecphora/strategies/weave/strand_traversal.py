@@ -38,7 +38,7 @@ class Strands:
 def stored_strands(graph: Graph, rows: Rows, type_: StrandType, evidence_weight: float = 0.0) -> Strands:
     """The stored strands of one type of some distinct rows, whichever way they point.
 
-    ``evidence_weight`` is what later evidence for them counts in equation 8.
+    ``evidence_weight`` is what later evidence for the strands counts in equation 8.
     """
     link, edges = STORED_LINKS[type_], graph.edges
     outgoing, of_outgoing = graph.edges_from(rows, link)
@@ -59,10 +59,10 @@ def temporal_strands(graph: Graph, rows: Rows) -> Strands:
 
 
 def thematic_strands(graph: Graph, rows: Rows, asked: Rows) -> Strands:
-    """The strands of some distinct rows to those that share a rare name with them, one for each name.
+    """The strands of some distinct rows to rows that share a rare name with them, one strand for each name.
 
     A strand is as strong as the name is rare if either row is about it, else that squared. Names that the query has
-    (``asked``, entity rows) lead nowhere: what has them is similar to the query already.
+    (``asked``, entity rows) lead nowhere: rows with these names are similar to the query already.
     """
     out_edges, of_row = graph.edges_from(rows, *MENTION_LINKS)
     to = graph.edges["dst"][out_edges]

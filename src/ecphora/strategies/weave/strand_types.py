@@ -62,7 +62,7 @@ class TypeWeights:
     precedes: float = 0.75
 
     def factors(self, *, is_typed: bool) -> NDArray[np.float32]:
-        """The factor of each type; untyped, every type that is followed has the mean of these."""
+        """The factor of each type; untyped, every followed type has the mean factor of the followed types."""
         weights = np.array(astuple(self), np.float32)
         is_followed = weights > 0
         if is_typed or not is_followed.any():

@@ -47,12 +47,12 @@ class Weave(ShortRepr):
     sources.
 
     Strands (5.3): S = ``alpha`` sim + ``beta`` cooccur + ``gamma`` ``oracle_confidence``, to the ``k`` nearest earlier
-    particles of cosine ``min_cosine`` or more; the memory's extractor adds those of its relations. Each type has its
+    particles of cosine ``min_cosine`` or more; the memory's extractor adds strands for its relations. Each type has its
     factor in ``type_weights``; without ``use_types`` all that are followed have their mean. ``use_weight`` and
     ``evidence_weight`` are theta_4 of equation 8 for use and for later evidence.
 
     Synthesis (Algorithm 1), with ``use_insights``: every ``omega`` particles; clusters of ``min_cluster_size`` to
-    ``max_cluster_size`` with cohesion ``tau_cluster``, at most ``max_overlap`` of which one insight has already;
+    ``max_cluster_size`` with cohesion ``tau_cluster``, at most ``max_overlap`` of which a single insight has already;
     ``lambda_comp`` is the cost of a token in equation 6. With ``use_signifiers`` questions and requests are no sources.
     All cosines count from the embedder's similarity floor.
     """
@@ -95,7 +95,7 @@ class Weave(ShortRepr):
     # ---- read path: temporal filter, then vectors, then strands (section 5.4)
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
-        """Score the particles nearest to the query and those that strands reach from them."""
+        """Score the particles nearest to the query and the particles that strands reach from them."""
         eligible = filters.eligible(graph, query)
         if not eligible.any() or query.vector is None:
             return Activation(graph.zeros())
@@ -233,7 +233,7 @@ class Weave(ShortRepr):
     ) -> Iterator[Rows]:
         """IdentifyPotentialClusters and ClusterQualityCheck, without what an insight or an earlier cluster covers.
 
-        The largest come first: those inside them are covered.
+        The largest come first: clusters inside them are covered.
         """
         drawn: list[Rows] = []
         for cluster in sorted(potential_clusters(graph, neighbors, config), key=len, reverse=True):

@@ -29,7 +29,7 @@ class E5Embedder:
     """multilingual-e5-small: about 100 languages, 384 dimensions, about 5 ms for a short text.
 
     The constructor is cheap; the first ``embed`` loads the model, once per process. ``source`` is the folder of its
-    files, by default that of the package. Safe to share between threads, and in a forked child.
+    files, by default the package's. Safe to share between threads, and in a forked child.
     """
 
     name = "multilingual-e5-small/int8 (query:/passage:)"
@@ -65,7 +65,7 @@ class E5Embedder:
     def embed_words(self, question: str, words: Sequence[str], /) -> Vectors:
         """The vectors of words as they stand in a question, shape ``(len(words), 384)``: unit rows, or 0.
 
-        Each is the mean of the last states of the word's tokens. A word that is not found, such as one that is not
-        among the question's first 512 tokens, has zeros. Raises ``ModelDamaged`` as :meth:`embed` does.
+        Each is the mean of the last states of the word's tokens. A word that is not found, such as a word beyond the
+        question's first 512 tokens, has zeros. Raises ``ModelDamaged`` as :meth:`embed` does.
         """
         return self._network().word_vectors(QUERY_PREFIX + question, words)

@@ -1,8 +1,8 @@
 """The network of multilingual-e5-small. Its files are part of the package; ``training/build_e5.py`` makes them.
 
 Its graph can stop after the ninth of twelve layers. The last layers fit the tokens to the mean that is the vector of a
-text; those before tell more of each token. A branch of it stops after the eighth layer and has low-rank adapters as
-inputs, for cross-encoders over pairs of texts (:mod:`.pair_adapters`).
+text; earlier layers tell more of each token. A branch of the graph stops after the eighth layer and has low-rank
+adapters as inputs, for cross-encoders over pairs of texts (:mod:`.pair_adapters`).
 """
 
 from collections import OrderedDict
@@ -32,7 +32,7 @@ FILE_DIGESTS = {
 """SHA-256 of the model's files."""
 
 LAYERS, MIDDLE_LAYERS = 12, 9
-"""All layers, and those before the middle states."""
+"""How many layers there are, and how many come before the middle states."""
 MIDDLE_SWITCH = "stop_at_middle"
 """The input of the graph that leaves out the layers after ``MIDDLE_LAYERS``."""
 ADAPTED_LAYERS = 8
@@ -48,11 +48,11 @@ MIDDLE_OUTPUT = "first"
 QUERY_PREFIX, PASSAGE_PREFIX = "query: ", "passage: "
 """The prefixes of questions and texts with which the model was trained."""
 PREFIX_TOKENS, MAX_STATES = 3, 256
-"""The tokens before those of a text: the first one and those of "query: " or "passage: "; and how many of the text's
-own tokens have states, the first ones."""
+"""How many tokens stand before a text's own: the first token and the tokens of "query: " or "passage: "; and how many
+of the text's own tokens, from the first on, have states."""
 CODEC_FILE = "token_codes.npz"
 CODEC_DIGEST = "c29f88c4104abf247f11f940ba7b1b82856a2ff4013c58aa87aa7317374bb46e"
-"""SHA-256 of the projection's file; ``training/fit_token_codes.py`` prints that of a new one."""
+"""SHA-256 of the projection's file; ``training/fit_token_codes.py`` prints it for a new file."""
 GRAPH_INPUT = "embeddings"
 """The input of the graph: the embeddings of every token, shape ``(1, tokens, 384)``."""
 
@@ -125,8 +125,8 @@ class E5Network(EncoderNetwork):
     def embed(self, text: str) -> Vector:
         """Return the mean of the hidden states of a text's first ``max_tokens`` tokens, scaled to length 1.
 
-        The components of the tokens of a question, or the codes of those of a text, come from the same run; they are
-        kept for the next call that asks for them.
+        The components of a question's tokens, or the codes of a text's tokens, come from the same run; they are kept
+        for the next call that asks for them.
         """
         ids = self._read_tokens(text)
         rows, middle = self._run_all(self._graph_inputs(ids))
@@ -207,7 +207,7 @@ class E5Network(EncoderNetwork):
 
 
 def _own_states(states: Vectors) -> Vectors:
-    """The states of a text's own tokens, of those of all."""
+    """The states of a text's own tokens, out of the states of all tokens."""
     return states[PREFIX_TOKENS:-1][:MAX_STATES]
 
 
@@ -219,5 +219,5 @@ def matrix_shape(name: str) -> tuple[int, int]:
 
 
 def share_network(source: Traversable | None = None) -> SharedModel[E5Network]:
-    """Return a reference to the model of a folder, by default that of the package."""
+    """Return a reference to the model of a folder, by default the package's."""
     return encoder_network.share(E5Network, MODEL_FOLDER, source)

@@ -16,23 +16,23 @@ from ..encoder_network import REPAIR_HINT
 from .token_codes import PACKED, decode
 
 MAX_TEXT_TOKENS, WINDOW_STEP = 64, 32
-"""How many tokens of a text are read: of a longer one those that match the question best, of parts that begin at
-multiples of the second number, and of its end."""
+"""How many tokens of a text are read. Of a longer text the part that matches the question best is read; parts begin at
+multiples of the second number, and one is the end of the text."""
 MAX_CONTEXT_TOKENS, CONTEXT_END = 24, 48
-"""How many tokens are read of the text before another, the last ones: as many as fit into the second number together
-with those of the text itself. A long text needs no other to be understood."""
+"""How many of the last tokens of the text before are read: as many as fit into the second number together with the
+tokens of the text itself. A long text is understood without the text before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenStates:
-    """The components of a text's tokens, shape ``(tokens, 128)``; ``is_context`` masks those before the text itself."""
+    """The components of a text's tokens, shape ``(tokens, 128)``; ``is_context`` masks the tokens before the text."""
 
     rows: Vectors
     is_context: Mask
 
     @staticmethod
     def from_codes(question: "TokenStates", own: bytes, context: bytes = b"") -> "TokenStates":
-        """What is read of a text with a question: the components of its token codes after the last ones before it."""
+        """The states to compare with a question: of the last tokens of ``context`` and the tokens of ``own``."""
         count = min(MAX_CONTEXT_TOKENS, CONTEXT_END - len(own) // PACKED.itemsize, len(context) // PACKED.itemsize)
         if count <= 0:
             rows = best_part(question.rows, decode(own))
@@ -42,7 +42,7 @@ class TokenStates:
 
 
 def best_part(question: Vectors, text: Vectors) -> Vectors:
-    """The part of a text whose tokens match those of a question best: by the mean of each one's highest cosine.
+    """The part of a text that matches a question best, by the mean of the highest cosine of each question token.
 
     The first of equal parts; the whole text if it has at most ``MAX_TEXT_TOKENS``.
     """

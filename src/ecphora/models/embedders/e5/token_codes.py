@@ -1,4 +1,4 @@
-"""Token codes: the states of a text's tokens in 34 bytes each, to be kept beside its vector.
+"""Token codes: the states of a text's tokens in 34 bytes each, to be kept together with its vector.
 
 The states are the output of the ninth of twelve layers of multilingual-e5-small, from the run that embeds the text.
 They are centred, projected to their 128 principal components, and scaled to a variance of 1 in each; 2 bits a number

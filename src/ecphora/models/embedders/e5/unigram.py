@@ -19,7 +19,7 @@ from ..array_files import read_arrays
 WORD_BOUNDARY = "▁"
 """Replaces the space before every word."""
 UNKNOWN_PENALTY = 10.0
-"""By how much the log-probability of a character without a piece is below that of the least likely piece."""
+"""By how much a character without a piece is less likely than the least likely piece, in log-probability."""
 KEPT_WORDS, MAX_KEPT_LENGTH = 1 << 14, 24
 """Of how many words the pieces are kept, and of how many characters at most: most words of a text come again."""
 

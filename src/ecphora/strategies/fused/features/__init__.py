@@ -41,7 +41,7 @@ STATEMENT_GROUPS = (
     "asked class",
     "identifiers and quantities",
 )
-"""The groups that rank statements. The turns beside a note say nothing of it, and what the words of a question and its
+"""The groups that rank statements. The turns next to a note say nothing of it, and what the words of a question and its
 best memories have in common says less than the similarity of vectors: with all groups, statements rank worse."""
 PLAIN_QUESTION, DIALOGUE = 24, 60
 """The distinct words of a question up to which all features count fully, and from which only similarity does: a whole
@@ -49,7 +49,7 @@ dialogue mentions its names and days in passing, and asks for none of them."""
 
 
 def compute_features(pool: CandidatePool) -> dict[str, Scores]:
-    """All features of a pool, by name; those of a long question by how much they count."""
+    """All features of a pool, by name; for a long question, all but the similarity features count less."""
     kept = np.float32(1 - similarity.length_share(pool, PLAIN_QUESTION, DIALOGUE))
     return {
         feature: values if name == "similarity" else kept * values

@@ -6,15 +6,15 @@ from ....model.types import Scores
 from ..candidate_pool import CandidatePool
 
 CENTROID_SIZE, RESIDUAL_SIZE = 3, 8
-"""How many of the best make the centroid, and how many the residual is taken beside."""
+"""How many of the best make the centroid, and for how many the residual is taken."""
 
 
 def compute(pool: CandidatePool) -> dict[str, Scores]:
     """Features of the pool as a whole.
 
     ``centroid similarity`` is the cosine with the centroid of the best three, weighted by their scores; ``redundancy``
-    the highest cosine with one of the best that scores higher; ``residual similarity`` the cosine with what is left of
-    the query beside one of the best eight.
+    the highest cosine with a candidate among the best that scores higher; ``residual similarity`` the cosine with the
+    rest of the query after a candidate among the best eight is projected out.
     """
     if not len(pool.rows):
         return dict.fromkeys(("centroid similarity", "redundancy", "residual similarity"), pool.scores)
@@ -41,7 +41,7 @@ def _centroid_similarity(pool: CandidatePool, k: int) -> Scores:
 
 
 def _residual_similarity(pool: CandidatePool, k: int) -> Scores:
-    """The highest cosine with the query's residual after projecting out one of the best k, times that one's score."""
+    """The highest cosine with the query's residual without one of the best k rows, times that row's score."""
     cosine = pool.first_stage.cosine.scores[pool.rows]
     top = pool.top_candidates[:k]
     top_cosine = cosine[top]

@@ -23,10 +23,10 @@ LOWEST, HIGHEST = -3.0, 8.0
 def compute(pool: CandidatePool) -> dict[str, Scores]:
     """Features of similarity.
 
-    ``English similarity`` is that of the English vectors, 0 for a row without one; ``similarity`` that of the scope's
-    embedder, 0 for a row with an English similarity. BM25 stands in where the embedder does not read the question, and
-    for a row without a vector. ``bm25 of long question`` is the z-score of BM25, times how long the question is, from
-    0 for ``SHORT_QUESTION`` words to 1 for ``LONG_QUESTION``.
+    ``English similarity`` is the similarity of the English vectors, 0 for a row without one; ``similarity`` is by the
+    scope's embedder, 0 for a row with an English similarity. BM25 stands in where the embedder does not read the
+    question, and for a row without a vector. ``bm25 of long question`` is the z-score of BM25, times how long the
+    question is, from 0 for ``SHORT_QUESTION`` words to 1 for ``LONG_QUESTION``.
     """
     first_stage, rows = pool.first_stage, pool.rows
     is_english = pool.is_english

@@ -16,10 +16,10 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
     """Features of the speaker and of the turn.
 
     ``named speaker`` is the fraction of others' turns if the one person meant speaks: who speaks all the time is no
-    evidence. ``other speaker`` is 1 if somebody else does, and ``one of named speakers`` if one of several persons
-    meant does. For utterances only: ``turn length`` is how much the turn says, the
-    logarithm of its length in terms, scaled to 0..1; ``is question`` marks a turn that ends with a question, ``mentions
-    time`` one that mentions a time, and ``entity count`` is log(1 + number of entities mentioned).
+    evidence. ``other speaker`` is 1 if somebody else speaks, and ``one of named speakers`` if one of several persons
+    meant speaks. For utterances only: ``turn length`` is how much the turn says, the logarithm of its length in terms,
+    scaled to 0..1; ``is question`` marks a turn that ends with a question, ``mentions time`` one that mentions a time,
+    and ``entity count`` is log(1 + number of entities mentioned).
     """
     graph, rows = pool.graph, pool.rows
     named = named_speakers(graph, pool.query)

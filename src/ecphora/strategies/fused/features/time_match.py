@@ -11,10 +11,11 @@ from ..candidate_pool import CandidatePool
 def compute(pool: CandidatePool) -> dict[str, Scores]:
     """Features of time and number.
 
-    ``date match`` marks rows that happened in, or mention, a time the query names; ``rare date match`` is the same
-    divided by the square root of how many match. ``day match`` is it for times of at most about a month, ``year match``
-    for longer ones if the query names no shorter, both without open ones. ``near day match`` marks rows told one day
-    before or up to two days after a short one, except those that match: much is told the day after.
+    ``date match`` marks rows that happened in, or mention, a time the query names; ``rare date match`` is ``date
+    match`` divided by the square root of how many rows match. ``day match`` is ``date match`` for times of at most
+    about a month, ``year match`` for longer times if the query names no shorter time, both without open times. ``near
+    day match`` marks rows told one day before or up to two days after a short time, except rows that match: much is
+    told the day after.
 
     ``time for when-question`` marks rows that mention a time if the query asks when, ``number for how-many-question``
     rows with a number if it asks how many. ``recency for now-question`` is how late a row happened, in 0..1, if the

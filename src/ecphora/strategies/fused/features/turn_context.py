@@ -11,8 +11,8 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
     """Features of the turns around each row, by their first-stage scores.
 
     ``adjacent turn`` is the better of the two turns next to it, ``next turn`` the one after it, ``two turns away`` the
-    better of those two turns away. ``follows question`` is the score of the turn before it if that asks a question.
-    ``session score`` is the mean of the best three turns of its session, divided by that of the best session.
+    better of the turns two away. ``follows question`` is the score of the turn before it if that asks a question.
+    ``session score`` is the mean of the best three turns of its session, divided by the mean of the best session.
     """
     graph, rows, scores = pool.graph, pool.rows, pool.first_stage.combined
     previous, following = graph.previous_rows[rows], graph.next_rows[rows]

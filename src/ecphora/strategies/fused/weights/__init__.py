@@ -22,7 +22,7 @@ FUSED_FILE = "fused.json"
 ENGLISH_EMBEDDER = "all-MiniLM-L6-v2"
 """The beginning of the name of the embedder of English vectors: as a scope's own, its similarity counts as theirs."""
 SIMILARITIES = ("similarity", "similarity with previous turn")
-"""The features of the similarity of a scope's vectors; with "English" before them, those of English vectors."""
+"""The features of the similarity of a scope's vectors; with "English" before them, of English vectors."""
 
 
 @cache
