@@ -43,7 +43,7 @@ def test_settings_that_fail_later_are_an_error_of_the_server(  # noqa: PLR0917
     def fail(_settings: Settings) -> None:
         raise error
 
-    monkeypatch.setattr(Settings, "make_reader", fail)
+    monkeypatch.setattr(Settings, "make_reranker", fail)
     with caplog.at_level(logging.ERROR, "ecphora.remote.server"):
         for path in ("/v1/count", "/v1/export"):
             answer = server.post(path, {}, token=token, scope=scope)

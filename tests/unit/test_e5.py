@@ -154,7 +154,7 @@ def test_e5_is_made_from_a_setting_or_its_name() -> None:
 # ---- the files
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_e5_files_are_those_that_the_script_builds(build_e5: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["build_e5.py", "--check"])
     build_e5.main()

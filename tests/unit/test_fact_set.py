@@ -51,6 +51,7 @@ def test_answers_of_facts_are_memories_of_their_world(
         assert not any("<" in text for text in (probe.question, *(memory.text for memory in probe.memories)))
 
 
+@pytest.mark.slow
 def test_lists_of_facts_have_no_template_of_the_probes_that_measure(script: ModuleType) -> None:
     """But for the shortest, such as "Who hired <b>?", for which there is no other wording."""
 

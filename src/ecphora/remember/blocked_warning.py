@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..model.reprs import show
 
-SILENT_CALLERS = ("ecphora.cli.", "ecphora.remote.", "ecphora.remember.repeats", "ecphora.memory")
+SILENT_CALLERS = ("ecphora.cli.", "ecphora.remote.", "ecphora.tools.", "ecphora.memory")
 """The modules that report themselves what was blocked."""
 
 
