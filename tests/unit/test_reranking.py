@@ -96,7 +96,7 @@ def recall(memory: Memory, **options: Any) -> Recollection:
 def test_memory_reads_nothing_by_default(open_memory: Callable[[Reranker | None], Memory]) -> None:
     found = recall(open_memory(None))
     assert found.cost.passages_reranked == 0
-    assert found.cost.step_milliseconds["read"] == 0
+    assert found.cost.step_milliseconds["rerank"] == 0
 
 
 def test_cost_counts_each_step_once(
@@ -108,8 +108,8 @@ def test_cost_counts_each_step_once(
     cost = recall(memory).cost
     steps = dict(cost.step_milliseconds)
     assert cost.milliseconds == pytest.approx(sum(steps.values())) == pytest.approx(3000)
-    assert 0 < steps["read"] < 1000
-    assert steps["activate"] == pytest.approx(1000 - steps["read"])
+    assert 0 < steps["rerank"] < 1000
+    assert steps["activate"] == pytest.approx(1000 - steps["rerank"])
     assert (steps["embed"], steps["fetch"]) == (1000, 1000)
 
 

@@ -19,7 +19,7 @@ from .inclusions import NO_INCLUSIONS, Inclusions, find_inclusions
 from .recall import RankedHits, group_by_instance, rank
 from .recollection import Recollection
 
-STEPS = ("embed", "activate", "read", "fetch")
+STEPS = ("embed", "activate", "rerank", "fetch")
 """The names of the steps in the cost of a recall."""
 
 
@@ -95,8 +95,8 @@ class PreparedRecall:
     def _cost(self, hits: Sequence[Hit], seconds: Mapping[str, float]) -> Cost:
         """The cost of the recall. ``activate`` contains the time of the reranker, which is taken out of it."""
         reranking = self.reranking
-        read_seconds = 0.0 if reranking is None else reranking.seconds
-        by_step = {**seconds, "activate": seconds["activate"] - read_seconds, "read": read_seconds}
+        rerank_seconds = 0.0 if reranking is None else reranking.seconds
+        by_step = {**seconds, "activate": seconds["activate"] - rerank_seconds, "rerank": rerank_seconds}
         return Cost(
             milliseconds=1000 * sum(by_step.values()),
             step_milliseconds={step: 1000 * by_step[step] for step in STEPS},
