@@ -262,7 +262,8 @@ def test_broken_plugin_is_one_error_when_it_is_asked_for(install_other: Install,
 
 def test_error_that_a_plugin_raises_for_its_users_is_not_changed(install_other: Install) -> None:
     install_other(
-        "from ecphora.errors import EmbedderUnavailable as Failure\ndef Other(): raise Failure('set OTHER_KEY to your key')",
+        "from ecphora.errors import EmbedderUnavailable\n"
+        "def Other(): raise EmbedderUnavailable('set OTHER_KEY to your key')",
     )
     with pytest.raises(EmbedderUnavailable, match=r"^set OTHER_KEY to your key$"):
         plugins.load("embedders", "other")
