@@ -120,7 +120,7 @@ def _serve(context: CommandContext) -> None:
 
 
 def _import_server(module: str, extras: str) -> Any:
-    """A module that needs the packages of these extras."""
+    """A module that needs the packages of ``extras``."""
     try:
         return import_module(f"ecphora.remote.{module}")
     except ModuleNotFoundError as error:

@@ -162,7 +162,7 @@ def print_recollection(
 
 
 def print_inclusions(console: Console, recollection: Recollection) -> None:
-    """List what came back beside the memories, a line each under the name of its kind."""
+    """List what came back besides the memories, a line each under the name of its kind."""
 
     def line(score: float, text: str) -> Text:
         return Text.assemble("  ", (f"{score:5.2f}  ", "bold"), single_line(collapse_whitespace(sanitize(text))))

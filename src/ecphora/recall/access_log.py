@@ -54,7 +54,7 @@ _logger = logging.getLogger("ecphora")
 def recall_accesses(graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime) -> tuple[Access, ...]:
     """The accesses that a recall logs: ``STIMULATED`` of what the query stimulated, then ``RECALLED`` of the hits.
 
-    The hits keep their order by last access: the one that was accessed longest ago is logged first.
+    The hits keep their order by last access: the hit that was accessed longest ago is logged first.
     """
     hit_by_row = {graph.row(hit.id): hit for hit in hits}
     rows = sort_by_last_access(graph, np.array(list(hit_by_row), np.intp))

@@ -1,4 +1,4 @@
-"""What a recall returns beside the memories, if asked to: engrams, insights and earlier exchanges.
+"""What a recall returns besides the memories, if asked to: engrams, insights and earlier exchanges.
 
 None of them is a memory, and none is shown that could repeat a memory which the recall may not return.
 """
@@ -30,7 +30,7 @@ from ..retrieval.entity_links import unit_vectors
 
 @dataclass(frozen=True, slots=True)
 class Inclusions:
-    """What came back beside the memories, each best first; empty where it was not asked for."""
+    """What came back besides the memories, each best first; empty where it was not asked for."""
 
     engrams: tuple[EngramHit, ...] = ()
     insights: tuple[InsightHit, ...] = ()

@@ -115,7 +115,7 @@ class PreparedRecall:
         return has_unknown_identifiers(graph, query, eligible) or has_unknown_time(graph, query, eligible)
 
     def _inclusions(self, activation: Activation, hits: Sequence[Hit]) -> Inclusions:
-        """What was asked for beside the memories."""
+        """What was asked for besides the memories."""
         if not self.include:
             return NO_INCLUSIONS
         graph, query = self.graph, self.query

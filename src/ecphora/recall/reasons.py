@@ -41,10 +41,10 @@ from .short_ids import abbreviate
 MAX_CLAUSES = 2
 """The most clauses of a reason."""
 MIN_LEAD_RATIO = 0.25
-"""The smallest lead of the second clause, as a fraction of the first clause's lead; and that of a general clause over
-the memories near it, as a fraction of its lead over the mean of the next ones."""
+"""The smallest lead of the second clause, as a fraction of the first clause's lead; and the smallest lead of a general
+clause over the memories near it, as a fraction of its lead over the mean of the next ones."""
 GENERAL_WEIGHT = 0.5
-"""How much the lead of a general clause counts, beside that of one that names a word, a date or another memory."""
+"""How much the lead of a general clause counts, compared to a clause that names a word, a date or another memory."""
 MIN_SIMILARITY_Z = 1.5
 """The smallest z-score of the similarity at which a memory is near to a word in meaning."""
 MAX_GOAL_CHARS = 60
@@ -164,7 +164,7 @@ def _general_lead(comparison: Comparison, features: Sequence[str], lead: float) 
 def _leading_clauses(
     comparison: Comparison, clauses: Mapping[ClauseBuilder, Clause | None], leads: Mapping[ClauseBuilder, float]
 ) -> list[Clause]:
-    """The clauses with the largest leads, best first; and those of words if there is room."""
+    """The clauses with the largest leads, best first; and the clauses of words if there is room."""
     found: dict[str | int, Clause] = {}
     if comparison.is_raised_by_goal and (clause := comparison.once(goal_clause)) is not None:
         found[clause.text] = clause
@@ -485,9 +485,9 @@ def series_clause(comparison: Comparison) -> Clause | None:
 
 
 def format_interval(start: float, end: float) -> str:
-    """An interval as a day, month or year; as its first and last day if it is none of these.
+    """An interval as a day, month or year; otherwise as its first and last day.
 
-    Its bounds are those of ``local_seconds``.
+    ``start`` and ``end`` are numbers of ``local_seconds``.
     """
     first, last = from_epoch_seconds(start), from_epoch_seconds(max(start, end - 1))
     if first.date() == last.date():

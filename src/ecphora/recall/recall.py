@@ -85,7 +85,7 @@ def group_by_instance(question: str, hits: Sequence[Hit]) -> tuple[HitGroup, ...
 
 
 def why(graph: Graph, activation: Activation, row: int) -> Why:
-    """The contributions to a row's score, without those of 0; they add up to the score."""
+    """The contributions to a row's score, without contributions of 0; they add up to the score."""
     return _whys(graph, activation, np.array([row]))[0]
 
 
@@ -132,7 +132,7 @@ def _build_hits(  # noqa: PLR0917
 
 
 def _path(graph: Graph, activation_path: ActivationPath, row: int) -> tuple[NodeId, ...]:
-    """The nodes from the one that the query activated to this row."""
+    """The nodes from the node that the query activated to this row."""
     path = [row]
     while len(path) < MAX_PATH_NODES and (parent := int(activation_path.parent[path[-1]])) >= 0 and parent not in path:
         if (via := int(activation_path.via_entity[path[-1]])) >= 0:

@@ -1,6 +1,6 @@
-"""Erasing memories: what the batch of a forgetting holds beside the tombstones.
+"""Erasing memories: what the batch of a forgetting holds besides the tombstones.
 
-An entity that stays keeps nothing of a forgotten mention: its spelling and times become those of a memory that stays.
+An entity that stays keeps nothing of a forgotten mention: it takes its spelling and times from a memory that stays.
 What a forgotten memory superseded is valid again, unless another memory supersedes it too.
 """
 

@@ -1,7 +1,7 @@
 """Importance that grows with use and decays with time: Cognitive Weave, equations 5 and 7.
 
-Decay ranks memories lower that have not been used for long. Pruning lists those that may be archived, by Cognitive
-Weave's three conditions (docs/explanation/papers.md 5.7): importance below a threshold, no access for long,
+Decay ranks memories lower that have not been used for long. Pruning lists the memories that may be archived, by
+Cognitive Weave's three conditions (docs/explanation/papers.md 5.7): importance below a threshold, no access for long,
 structurally unimportant. Nothing here deletes anything: a decayed or archived memory is still recalled if nothing else
 is.
 """
@@ -23,8 +23,8 @@ _USE_KINDS = (AccessKind.RECALLED, AccessKind.USED)
 class ImportanceDecay:
     """The parameters of importance; times in days.
 
-    ``initial`` is I_0 of a memory that was never used and has no descriptions, ``base`` is I_base, ``half_life`` is
-    ln 2 / lambda_decay. ``alpha``, ``beta`` and ``gamma`` are those of the linear instance of equation 5.
+    ``initial`` is I_0 of a memory that was never used and has no descriptions, ``base`` is I_base, ``half_life`` is ln
+    2 / lambda_decay. ``alpha``, ``beta`` and ``gamma`` are the parameters of the linear instance of equation 5.
     """
 
     initial: float = 0.6  # inferred: 3 of 5, an extractor's middle

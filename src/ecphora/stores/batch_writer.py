@@ -33,7 +33,7 @@ from .vector_writer import VectorWriter, write_token_codes
 def write_media_vectors(
     db: apsw.Connection, scope: int, revision: int, seq_of: Callable[[NodeId], int], vectors: Iterable[MediaVector]
 ) -> tuple[MediaVector, ...]:
-    """Write the vectors of media; return them as readers will see them. A vector replaces that of its medium.
+    """Write the vectors of media; return them as readers will see them. A vector replaces an earlier one of its medium.
 
     Raises ``InvalidInput`` if the vectors of one model differ in length, and ``WrongVector`` for another length than 1.
     """
@@ -262,7 +262,7 @@ class BatchWriter:
         return numbered
 
     def _next_nth(self, access: Access, counts: dict[tuple[int, AccessKind | Mark], int]) -> int:
-        """Return the number of an access among those of its kind, at least its own ``nth``."""
+        """Return the number of an access among the accesses of its kind, at least its own ``nth``."""
         group = self.seq_by_id[access.node], access.kind
         if group not in counts:
             query = "SELECT max(nth) FROM access WHERE scope = ? AND node = ? AND kind = ?"

@@ -252,7 +252,7 @@ def half_blobs_to_vectors(blobs: Sequence[SqlValue], dim: int) -> tuple[Vectors,
 
 
 def _join(blobs: Sequence[SqlValue], size: int) -> tuple[bytes, Mask]:
-    """All bytes together, with zeros in the place of those that have another size, and which have it."""
+    """All bytes together, with zeros in the place of blobs of another size, and which blobs have the size."""
     fits = [isinstance(blob, bytes) and len(blob) == size for blob in blobs]
     joined = b"".join(blob if fit else bytes(size) for blob, fit in zip(blobs, fits, strict=True))  # type: ignore[misc]
     return joined, np.array(fits, np.bool_)

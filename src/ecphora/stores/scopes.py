@@ -90,7 +90,7 @@ def _check_names(db: apsw.Connection, name: str, new_name: str) -> ScopeRow:
 
 
 def _scope_tables(db: apsw.Connection) -> list[tuple[str, list[str], str]]:
-    """The tables with rows of scopes: name, columns, and the order that keeps that of the rows; nodes come first."""
+    """The tables with rows of scopes: name, columns, and an order that keeps the order of rows; nodes come first."""
     query = """SELECT t.name, t.wr FROM pragma_table_list t JOIN pragma_table_info(t.name) c
                WHERE t.schema = 'main' AND t.type = 'table' AND c.name = 'scope' ORDER BY t.name <> 'node', t.name"""
     found: list[tuple[str, list[str], str]] = []

@@ -1,8 +1,8 @@
 """Extracts the claims of new memories and the earlier claims they replace, found by index lookups, not by a full scan.
 
 Claims are read from the text of a statement when needed, and stored only if they replace, end, bound or contradict
-another. So the store grows with what changes, not with what is said. A claim that would replace one that it may not end
-(:mod:`~ecphora.retrieval.validity`) contradicts it instead.
+another. So the store grows with what changes, not with what is said. A claim that would replace a claim that it may not
+end (:mod:`~ecphora.retrieval.validity`) contradicts that claim instead.
 """
 
 from collections.abc import Iterator
@@ -157,7 +157,8 @@ class ClaimExtractor:
 def work_slices(rows: Rows, step_size: int, time_left: SecondsLeft | None) -> Iterator[tuple[Rows, int]]:
     """Yield new memories in slices, each with the number of pairs that may be scored for it.
 
-    With a time limit the numbers are shares of those of a step of ``step_size`` memories, of which ``rows`` are a part.
+    With a time limit the numbers are shares of the number for a step of ``step_size`` memories, of which ``rows`` are a
+    part.
     """
     pairs_per_memory = max(MIN_SCORED_PAIRS / max(1, step_size), SCORED_PAIRS_PER_MEMORY)
     for index in adaptive_batches(len(rows), MAX_MEMORY_SLICE, time_left):

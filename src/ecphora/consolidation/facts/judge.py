@@ -67,7 +67,8 @@ class UpdateJudge:
     def probability(self, score: float, rule_confidence: float) -> float:
         """The probability in 0..1 that the later memory replaces the earlier one.
 
-        ``score`` is the cross-encoder's log-odds, ``rule_confidence`` in 0..1 that of the rules, 0 if none matches.
+        ``score`` is the cross-encoder's log-odds, ``rule_confidence`` in 0..1 the confidence of the rules, 0 if no rule
+        matches.
         """
         log_odds = self.bias + self.score_weight * score + self.rule_weight * rule_confidence
         return float(1 / (1 + np.exp(-log_odds)))

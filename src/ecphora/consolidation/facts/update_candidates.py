@@ -32,8 +32,8 @@ BLOCK = 512
 class CandidatePair:
     """Two memories that may be worth scoring: the new one's row, the other's, and the gate's log-odds.
 
-    ``term_weights`` maps each stem of the new memory to the weight of sharing it; ``cosine`` is that of the two,
-    rescaled from the embedder's similarity floor.
+    ``term_weights`` maps each stem of the new memory to the weight of sharing it; ``cosine`` is the cosine of the two
+    memories, rescaled from the embedder's similarity floor.
     """
 
     row: int
@@ -151,7 +151,7 @@ class CandidateSearch:
         )
 
     def _dense_candidates(self, rows: Rows, *, same_speaker_only: bool = False) -> Iterator[list[int]]:
-        """Yield, for each row, the rows of highest cosine; with ``same_speaker_only`` only those of its speaker."""
+        """Yield, for each row, the rows of highest cosine; with ``same_speaker_only`` only rows of its speaker."""
         graph = self.statements.graph
         places, vectors, speakers = graph.vector_positions, graph.vectors, graph.nodes["speakers"]
         vectored, matrix = self._vectored_rows

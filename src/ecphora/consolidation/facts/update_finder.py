@@ -30,8 +30,8 @@ ScorePairs = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
 MULTIPLE_MIN_CONFIDENCE = 0.5
 """Minimum confidence, by the rules, for taking more than the best update."""
 MIN_PENDING_CONFIDENCE, MIN_PENDING_WITH_RULE = 0.55, 0.35
-"""Minimum confidence of a scored update, and of one of which the rules are certain. Below
-:data:`~ecphora.retrieval.validity.MIN_CONFIDENCE` it is pending, unless it reaches the first of these and the
+"""Minimum confidence of a scored update, and of an update of which the rules are certain. Below
+:data:`~ecphora.retrieval.validity.MIN_CONFIDENCE` an update is pending, unless it reaches the first minimum and the
 rules are certain. See decision 0030."""
 CERTAIN_RULE_CONFIDENCE = 0.8
 """The rules' confidence from which they are certain."""
@@ -55,7 +55,7 @@ class ClaimUpdate:
 
 @dataclass(eq=False)
 class UpdateFinder:
-    """Finds the claims that those of new memories update; rows below ``first_new_row`` were compared before.
+    """Finds the claims that the claims of new memories update; rows below ``first_new_row`` were compared before.
 
     ``similarity_floor`` is the embedder's cosine of two unrelated texts.
     """

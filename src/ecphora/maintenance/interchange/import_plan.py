@@ -1,8 +1,8 @@
 """Plans an import: compares an export with the scope, and says what is left to write.
 
-What was forgotten in the scope is left out, and so is what it did to others: names keep nothing of a mention that is
-left out, and what a forgotten memory superseded does not end. Unless existing memories may be changed, only the part of
-the file is planned that concerns what it brings (:mod:`.own_part`).
+What was forgotten in the scope is left out, and so are its effects on other memories: names keep nothing of a mention
+that is left out, and what a forgotten memory superseded does not end. Unless existing memories may be changed, only the
+part of the file is planned that concerns the memories that it brings (:mod:`.own_part`).
 """
 
 from collections import Counter
@@ -71,7 +71,7 @@ def plan_import(
 ) -> ImportPlan:
     """Compare an export with the scope; raises before anything is written.
 
-    ``own_ids`` are those of the memories that the same import has brought before.
+    ``own_ids`` are the ids of the memories that the same import has brought before.
     """
     if current.embedder is not None and current.embedder != embedder.name:
         raise EmbedderMismatch(

@@ -145,7 +145,7 @@ class ServerConnection:
         raise AssertionError  # the last attempt returns or raises
 
     def read(self, response: "httpx2.Response") -> bytes:
-        """The whole of an answer; raises ``ServerError`` for one that is too large."""
+        """The whole of an answer; raises ``ServerError`` for an answer that is too large."""
         return read_answer(response, f"the server at {self.url}", ServerError)
 
     def lines(self, response: "httpx2.Response") -> Iterator[bytes]:

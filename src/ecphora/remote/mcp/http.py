@@ -64,7 +64,7 @@ class _ScopeFeatures:
                 raise
 
     def _scope_of(self, request: Request, grant: Grant) -> str:
-        """The scope in the address, else the token's only one, else that of the server."""
+        """The scope in the address, else the token's only scope, else the server's scope."""
         named = request.query_params.getlist("scope")
         if len(named) > 1:
             raise InvalidInput("the address names several scopes; give one")
@@ -84,7 +84,7 @@ def _request_of(context: RequestContext) -> Request:
 def make_mcp_app(settings: Settings, options: ServerOptions) -> Starlette:
     """The app that serves the memory file of the settings, which it creates if there is none, at ``/mcp``.
 
-    ``/health`` is that of :func:`make_app`. The app closes the file when its lifespan ends. Raises what
+    ``/health`` is the same as in :func:`make_app`. The app closes the file when its lifespan ends. Raises what
     :func:`open_scopes` raises.
     """
     scopes = open_scopes(settings, options)

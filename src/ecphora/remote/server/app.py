@@ -177,7 +177,7 @@ def _add_jobs(app: FastAPI, service: Service) -> None:
         responses=failures,
     )
     async def cancel_job(request: Request, id: str) -> Response:  # noqa: A002
-        """End a job after the step that it is at; what it has written stays.
+        """End a job after its current step; everything written before stays.
 
         A job that has ended stays as it is. The token needs the right to `read` and `write` in the job's scope.
         """
@@ -194,7 +194,7 @@ async def health(request: Request) -> Response:
 
 
 def _add_status(app: FastAPI, service: Service, metrics: Metrics) -> None:
-    """Add the routes that say how the server is, and what it offers."""
+    """Add the routes of the state and the features of the server."""
 
     app.get(
         HEALTH_PATH,

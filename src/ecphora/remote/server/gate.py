@@ -32,7 +32,7 @@ MIN_BYTES_PER_SECOND = 1 << 10
 MAX_ITEMS = 10_000
 """The items that the lists of a request may have together: texts, messages, ids, hits."""
 MAX_BUCKETS = 10_000
-"""Tokens whose rate is remembered; the one that was used longest ago is dropped for another."""
+"""Tokens whose rate is remembered; the token that was used longest ago is dropped for another."""
 
 
 @dataclass(frozen=True, slots=True)

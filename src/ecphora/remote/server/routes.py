@@ -183,7 +183,7 @@ def _add_consolidate(app: FastAPI, service: Service) -> None:
 
 
 def _add_scopes(app: FastAPI, service: Service) -> None:
-    """Add the route of the list of scopes, which shows those that the token may read."""
+    """Add the route of the list of scopes, which shows the scopes that the token may read."""
     operation = operations.SCOPES
 
     async def endpoint(request: Request) -> Response:

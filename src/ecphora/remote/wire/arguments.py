@@ -47,7 +47,7 @@ def arguments_to_json(arguments: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _argument_to_json(name: str, value: object) -> Any:
-    """Return an argument, or an item of one, as JSON values."""
+    """Return an argument, or an item of an argument, as JSON values."""
     if isinstance(value, (Recollection, Condition, *ARGUMENT_TYPES)):
         return to_json(value)
     if is_message(value):
