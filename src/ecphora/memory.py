@@ -123,7 +123,7 @@ from .recall.prepared_recall import PreparedRecall, StepTimer
 from .recall.recollection import DEFAULT_BUDGET, Recollection
 from .remember import documents, encode, repeats
 from .remember.blocked_warning import warn_of_blocked
-from .remember.erasure import check_forgettable, erase
+from .remember.forget import check_forgettable, plan_forget
 from .remember.graph_cache import GraphCache
 from .remember.messages import (
     DEFAULT_OPTIONS,
@@ -318,7 +318,7 @@ def _entities_without_batch(writer: ScopeWriter, graph: Graph, batch: str) -> tu
         return ()
     nodes = writer.store.nodes(writer.scope, writer.store.node_ids_of_batch(writer.scope, batch))
     memories = [node for node in nodes if node.kind is not Kind.ENTITY]
-    return erase(memories, graph, partial(writer.store.nodes, writer.scope)).entities
+    return plan_forget(memories, graph, partial(writer.store.nodes, writer.scope)).entities
 
 
 _log = logging.getLogger("ecphora")
@@ -1107,7 +1107,7 @@ class Memory(OpenInEachProcess):
             if not nodes:
                 return ForgetResult((), (), notices=notices)
             episodes = tuple(dict.fromkeys(node.document or node.id for node in nodes))
-            batch = erase(nodes, graph, partial(self._store.nodes, self.scope))
+            batch = plan_forget(nodes, graph, partial(self._store.nodes, self.scope))
             exchanges = dependent_ids(graph, batch, Kind.EXCHANGE)
             if dry_run:
                 return ForgetResult(episodes, dependent_ids(graph, batch, Kind.ENTITY), exchanges, notices)

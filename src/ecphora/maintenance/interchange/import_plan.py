@@ -31,7 +31,7 @@ from ...model.types import (
     Vector,
     WriteBatch,
 )
-from ...remember.erasure import with_spelling_and_times
+from ...remember.forget import with_spelling_and_times
 from .media_vectors import check_media_vectors
 from .own_part import own_part, without_numbers
 from .portions import Portion, split_into_portions

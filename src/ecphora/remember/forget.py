@@ -1,4 +1,4 @@
-"""Erasing memories: what the batch of a forgetting holds besides the tombstones.
+"""Forgetting memories: what the batch of a forgetting holds besides the tombstones.
 
 An entity that stays keeps nothing of a forgotten mention: it takes its spelling and times from a memory that stays.
 What a forgotten memory superseded is valid again, unless another memory supersedes it too.
@@ -28,8 +28,8 @@ MAX_SPELLING_SOURCES = 8
 """The most memories that are read for the spelling of an entity: the first that mention it."""
 
 
-def erase(nodes: Sequence[Node], graph: Graph, read: ReadNodes) -> WriteBatch:
-    """The batch that erases nodes of a graph, and with them what depends on them."""
+def plan_forget(nodes: Sequence[Node], graph: Graph, read: ReadNodes) -> WriteBatch:
+    """The batch that forgets nodes of a graph, and with them what depends on them."""
     batch = forget.forget(nodes, graph.tombstones)
     keep = forget.kept_mask(graph, batch)
     reopened, ends = _reopened(graph, keep)
