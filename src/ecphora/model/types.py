@@ -372,9 +372,9 @@ class WriteBatch(ShortRepr):
 
     Forgetting a node also deletes the entities that nothing else mentions, the insights derived from it, and the
     questions that it answered; they need not be named. ``entities`` stay, with the spelling and
-    times of a memory that is not forgotten. The ends of validity of the nodes in ``reopened`` are deleted, as what
-    superseded them is forgotten. Applied in the order ``tombstones``, ``entities``, ``reopened``, ``nodes``,
-    ``vectors``, ``english_vectors``, ``edges``, ``validity_ends``, ``accesses``.
+    times of a memory that is not forgotten. The ends of validity of the nodes in ``restored_validity`` are deleted, as
+    the memories that superseded these nodes are forgotten. Applied in the order ``tombstones``, ``entities``,
+    ``restored_validity``, ``nodes``, ``vectors``, ``english_vectors``, ``edges``, ``validity_ends``, ``accesses``.
     ``embedder`` names the model that made ``vectors``; ``switch_embedder`` makes it the scope's own, once every episode
     has its vector. ``english_embedder`` names the model of ``english_vectors``, the second vectors of English texts. A
     store leaves them out if the scope has some of another model, or vectors of another model than ``embedder``;
@@ -402,7 +402,7 @@ class WriteBatch(ShortRepr):
     accesses: tuple[Access, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     entities: tuple[Node, ...] = ()
-    reopened: tuple[NodeId, ...] = ()
+    restored_validity: tuple[NodeId, ...] = ()
     cursors: Mapping[str, int] = field(default_factory=dict)
     undo_batch: UndoBatch | None = None
     undoes: str | None = None

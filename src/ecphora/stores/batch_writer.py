@@ -100,7 +100,7 @@ class BatchWriter:
         self._forget(batch.tombstones)
         must_reload = not (batch.nodes or batch.edges) and self._delete_last_entities()
         self._update_entities(batch.entities)
-        self._reopen(batch.reopened)
+        self._restore_validity(batch.restored_validity)
         nodes = self._insert_nodes(batch)
         vector_writer = VectorWriter(self.db, self.scope_name, self.scope, self.revision, self._seq_of)
         written = vector_writer.write(batch)
@@ -191,7 +191,7 @@ class BatchWriter:
         )
         self._require_reload()
 
-    def _reopen(self, nodes: Sequence[NodeId]) -> None:
+    def _restore_validity(self, nodes: Sequence[NodeId]) -> None:
         """Delete the ends of validity of nodes."""
         if not nodes:
             return

@@ -48,8 +48,8 @@ def apply_batch(graph: Graph, batch: WriteBatch) -> Graph:
         base = _forget(base, batch)
     if batch.entities:
         base = _with_entity_times(base, batch.entities)
-    if batch.reopened:
-        rows = base.rows(node for node in batch.reopened if base.row(node) is not None)
+    if batch.restored_validity:
+        rows = base.rows(node for node in batch.restored_validity if base.row(node) is not None)
         base = replace(base, nodes=base.nodes.replace(rows, valid_to=np.inf, valid_to_recorded_at=np.inf))
     graph = _with_nodes(base, batch) if batch.nodes else base
     graph = _with_vectors(graph, batch.vectors, use_english=False)
