@@ -6,8 +6,8 @@ import type { CallOptions } from "./index.js";
  * One entry of the access log: that a node was stored, stimulated, recalled, used or marked, and when.
  *
  * The `ENCODED` access of storing an episode is implicit: a graph logs it under the node's own `seq`.
- * `nth` counts the accesses of one kind to one node, expired ones included; like `seq` the store assigns it,
- * 0 means not yet stored.
+ * `count` is the number of accesses of this kind to the node up to this access, expired ones included; like `seq`
+ * the store assigns it, 0 means not yet stored.
  */
 export interface Access {
   node: string;
@@ -15,7 +15,7 @@ export interface Access {
   kind: AccessKind | Mark;
   strength: number;
   seq: number;
-  nth: number;
+  count: number;
 }
 
 /** Why a node was accessed. */
@@ -398,7 +398,7 @@ export interface Health {
 /**
  * The history of a memory: its predecessors and successors, oldest first, and the accesses that are kept.
  *
- * The `nth` of an access says how many of its kind there were, expired ones included.
+ * The `count` of an access says how many of its kind there were, expired ones included.
  */
 export interface History {
   node: Node;

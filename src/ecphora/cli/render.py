@@ -378,7 +378,7 @@ def print_history(console: Console, history: History) -> None:
     accesses = [access for access in history.accesses if not isinstance(access.kind, Mark)]
     counts: dict[str, int] = {}
     for access in accesses:
-        counts[access.kind.value] = max(counts.get(access.kind.value, 0) + 1, access.nth)
+        counts[access.kind.value] = max(counts.get(access.kind.value, 0) + 1, access.count)
     if counts:
         last = max(access.at for access in accesses)
         parts = ", ".join(f"{count}× {kind}" for kind, count in counts.items())

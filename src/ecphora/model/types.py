@@ -313,8 +313,8 @@ class Access(JsonObject):
     """One entry of the access log: that a node was stored, stimulated, recalled, used or marked, and when.
 
     The ``ENCODED`` access of storing an episode is implicit: a graph logs it under the node's own ``seq``.
-    ``nth`` counts the accesses of one kind to one node, expired ones included; like ``seq`` the store assigns it,
-    0 means not yet stored.
+    ``count`` is the number of accesses of this kind to the node up to this access, expired ones included; like ``seq``
+    the store assigns it, 0 means not yet stored.
     """
 
     node: NodeId
@@ -322,7 +322,7 @@ class Access(JsonObject):
     kind: AccessKind | Mark
     strength: float = 1.0
     seq: int = 0
-    nth: int = 0
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1051,7 +1051,7 @@ class FactUpdate(JsonObject):
 class History(JsonObject):
     """The history of a memory: its predecessors and successors, oldest first, and the accesses that are kept.
 
-    The ``nth`` of an access says how many of its kind there were, expired ones included.
+    The ``count`` of an access says how many of its kind there were, expired ones included.
     """
 
     node: Node

@@ -278,13 +278,13 @@ def _with_accesses(graph: Graph, accesses: Sequence[Access]) -> Graph:
     last = max(int(graph.nodes["seq"][-1:].max(initial=0)), int(graph.accesses["seq"][-1:].max(initial=0)))
     accesses_by_row = [(row, access) for access in accesses if (row := graph.row(access.node)) is not None]
     counts = {
-        (access.node, access.kind): access.nth for row in dict(accesses_by_row) for access in graph.accesses_of(row)
+        (access.node, access.kind): access.count for row in dict(accesses_by_row) for access in graph.accesses_of(row)
     }  # in order of seq: the last stays
     numbered: list[Access] = []
     for offset, (_, access) in enumerate(accesses_by_row, 1):
         group = access.node, access.kind
         counts[group] = counts.get(group, 0) + 1
-        numbered.append(replace(access, seq=last + offset, nth=counts[group]))
+        numbered.append(replace(access, seq=last + offset, count=counts[group]))
     return apply_batch(graph, WriteBatch(accesses=tuple(numbered), revision=graph.revision))
 
 

@@ -106,7 +106,7 @@ def _replacement_batch(
         edges=(*batch.edges, *_supersession_edges(graph, old_rows, new_ids)),
         validity_ends=_validity_ends(graph, old_nodes[0], new_ids),
         accesses=tuple(
-            replace(mark, node=id_, seq=0, nth=0)
+            replace(mark, node=id_, seq=0, count=0)
             for mark in graph.accesses_of(int(old_rows[0]))
             if isinstance(mark.kind, Mark)
             for id_ in new_ids

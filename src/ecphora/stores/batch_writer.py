@@ -249,7 +249,7 @@ class BatchWriter:
         existing = [access for access in accesses if self._has_node(access.node)]
         counts: dict[tuple[int, AccessKind | Mark], int] = {}
         numbered = tuple(
-            replace(access, seq=self._next_seq(), nth=self._next_nth(access, counts)) for access in existing
+            replace(access, seq=self._next_seq(), count=self._next_count(access, counts)) for access in existing
         )
         columns = ", ".join(row_mapping.ACCESS_COLUMNS)
         self.db.executemany(
@@ -261,14 +261,14 @@ class BatchWriter:
         )
         return numbered
 
-    def _next_nth(self, access: Access, counts: dict[tuple[int, AccessKind | Mark], int]) -> int:
-        """Return the number of an access among the accesses of its kind, at least its own ``nth``."""
+    def _next_count(self, access: Access, counts: dict[tuple[int, AccessKind | Mark], int]) -> int:
+        """Return the number of an access among the accesses of its kind, at least its own ``count``."""
         group = self.seq_by_id[access.node], access.kind
         if group not in counts:
             query = "SELECT max(nth) FROM access WHERE scope = ? AND node = ? AND kind = ?"
             stored = self.db.execute(query, (self.scope.key, group[0], ACCESS_KIND_CODES[access.kind])).get
             counts[group] = stored or int(access.kind == AccessKind.ENCODED)  # storing it was its first
-        counts[group] = max(counts[group] + 1, access.nth)
+        counts[group] = max(counts[group] + 1, access.count)
         return counts[group]
 
     def _update_retention(self, new_access_count: int) -> LogRetention:

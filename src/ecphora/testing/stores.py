@@ -118,7 +118,7 @@ class StoreContract:
                     item.happened_at.isoformat() for item in batch.nodes
                 ], "the offset of a time is lost"
                 assert (result.edges, result.validity_ends) == (batch.edges, batch.validity_ends)
-                assert [replace(item, seq=0, nth=0) for item in result.accesses] == list(batch.accesses)
+                assert [replace(item, seq=0, count=0) for item in result.accesses] == list(batch.accesses)
                 analysis, expected = result.analyses["a"], batch.analyses["a"]
                 assert analysis.term_hashes.tolist() == expected.term_hashes.tolist()
                 assert analysis.term_counts.tolist() == expected.term_counts.tolist()

@@ -330,6 +330,6 @@ def _missing_accesses(accesses: Sequence[Access], current: Sequence[Access]) -> 
         first = oldest.get((access.node, access.kind))
         if remaining[without_numbers(access)] > 0:
             remaining[without_numbers(access)] -= 1
-        elif first is None or access.at > first.at or first.nth == 1 + (first.kind == AccessKind.ENCODED):
+        elif first is None or access.at > first.at or first.count == 1 + (first.kind == AccessKind.ENCODED):
             missing.append(access)
     return missing
