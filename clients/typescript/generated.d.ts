@@ -721,7 +721,7 @@ export interface Query {
  * One memory that came back, how strongly, and why.
  *
  * `validity` says whether it is still valid, None where nothing bounds, supersedes or contradicts it.
- * `find_reason` computes the text of `reason`.
+ * `reason_source` is called for the text of `reason`.
  */
 export interface RankedHit {
   rank: number;

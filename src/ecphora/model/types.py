@@ -826,18 +826,18 @@ class Hit(JsonObject):
     """One memory that came back, how strongly, and why.
 
     ``validity`` says whether it is still valid, None where nothing bounds, supersedes or contradicts it.
-    ``find_reason`` computes the text of ``reason``.
+    ``reason_source`` is called for the text of ``reason``.
     """
 
     json_form: ClassVar = JsonForm(
-        inline=("node",), omitted=("find_reason",), derived={"reason": (str, lambda hit: hit.reason)}
+        inline=("node",), omitted=("reason_source",), derived={"reason": (str, lambda hit: hit.reason)}
     )
 
     node: Node
     score: float
     why: Why
     validity: Validity | None = None
-    find_reason: Callable[[], str] = field(default=str, repr=False, compare=False)
+    reason_source: Callable[[], str] = field(default=str, repr=False, compare=False)
 
     @property
     def reason(self) -> str:
@@ -846,7 +846,7 @@ class Hit(JsonObject):
         Empty where no reasons were asked for, where it is the only hit, and where nothing distinguishes it. It is
         computed when it is first read. If the ``Memory`` was closed before that, it names others without quoting them.
         """
-        return self.find_reason()
+        return self.reason_source()
 
     @property
     def is_exchange(self) -> bool:

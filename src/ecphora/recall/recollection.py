@@ -45,7 +45,7 @@ class Recollection(JsonObject):
 
     json_form: ClassVar = JsonForm(
         inline=("cost",),
-        omitted=("find_groups",),
+        omitted=("group_source",),
         derived={
             "question": (str, lambda found: found.query.text),
             "groups": (tuple[HitGroup, ...], lambda found: found.groups),
@@ -63,7 +63,7 @@ class Recollection(JsonObject):
     insights: tuple[InsightHit, ...] = ()
     exchanges: tuple[ExchangeHit, ...] = ()
     notices: tuple[str, ...] = ()
-    find_groups: Callable[[], tuple[HitGroup, ...]] = field(default=tuple, repr=False, compare=False)
+    group_source: Callable[[], tuple[HitGroup, ...]] = field(default=tuple, repr=False, compare=False)
 
     @property
     def groups(self) -> tuple[HitGroup, ...]:
@@ -72,7 +72,7 @@ class Recollection(JsonObject):
         In the order of their best hits. A hit that mentions several instances is in several groups, a hit that mentions
         none is in no group. Empty if the question asks for no class of the lexicon.
         """
-        return self.find_groups()
+        return self.group_source()
 
     def __len__(self) -> int:
         return len(self.hits)
