@@ -135,8 +135,8 @@ from .remember.messages import (
 )
 from .remember.replacement import check_memory, replace_text
 from .remember.scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWriter, reads_full_log
-from .remember.store_as_query import writes_on_store
 from .remember.triggers import AutoConsolidate
+from .remember.write_recall import writes_on_store
 from .retrieval import filters, importance, insight_index, validity
 from .retrieval.confidence import DEFAULT_BANDS, EvidenceBands
 from .retrieval.query import QueryEmbedder, analyze

@@ -27,7 +27,7 @@ from ..model.ports import Activation
 from ..model.types import Access, AccessKind, Hit, NodeId, WriteBatch
 from ..remember import documents
 from ..remember.scope_writer import ScopeWriter, nonblocking_handle
-from ..remember.store_as_query import stimulus_accesses
+from ..remember.write_recall import stimulus_accesses
 
 QUEUE_CAPACITY = 20_000
 """The number of accesses that may wait; further ones are dropped."""

@@ -33,7 +33,7 @@ from ..model.types import Access, AccessKind, Extraction, Kind, Node, NodeId, Ve
 from . import documents, encode, repeats
 from .english_vectors import embed_english, english_memories, with_english_vectors
 from .graph_cache import GraphCache
-from .store_as_query import store_accesses, writes_on_store
+from .write_recall import store_accesses, writes_on_store
 
 MAX_RETRIES = 100
 """The number of times that a write batch is built again because another process committed first."""
