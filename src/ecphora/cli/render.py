@@ -161,7 +161,7 @@ def print_recollection(
             console.print(grid)
 
 
-def print_inclusions(console: Console, recollection: Recollection) -> None:
+def print_extras(console: Console, recollection: Recollection) -> None:
     """List what came back besides the memories, a line each under the name of its kind."""
 
     def line(score: float, text: str) -> Text:
