@@ -257,8 +257,8 @@ def serve(
         raise InvalidInput(
             f"the server needs {' and '.join(missing)}; install them with: pip install 'ecphora[server]'"
         )
+    from ..remote.server.admission import Limits  # noqa: PLC0415
     from ..remote.server.app import ServerOptions, make_app  # noqa: PLC0415  # needs the extra
-    from ..remote.server.gate import Limits  # noqa: PLC0415
     from ..remote.server.listening import run_server  # noqa: PLC0415
 
     app = make_app(

@@ -22,8 +22,8 @@ from ...memory import view_in_zone
 from ...model.validation import check_name
 from ...settings import Settings
 from ..server.access_control import HEALTH_PATH, ZONE_HEADER, cross_origin
+from ..server.admission import AdmissionMiddleware
 from ..server.app import ServerOptions, health, open_scopes
-from ..server.gate import Gate
 from ..server.metrics import Metrics
 from ..server.open_scopes import OpenScopes, closing_idle
 from ..server.tokens import Grant, Right
@@ -94,7 +94,7 @@ def make_mcp_app(settings: Settings, options: ServerOptions) -> Starlette:
         streamable_http_path=PATH,
         stateless_http=True,
         max_request_body_size=options.limits.body_bytes,
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate does it
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the admission does it
     )
 
     @asynccontextmanager
@@ -106,8 +106,8 @@ def make_mcp_app(settings: Settings, options: ServerOptions) -> Starlette:
             finally:
                 await asyncio.to_thread(scopes.close)
 
-    gate = Middleware(
-        Gate,
+    admission = Middleware(
+        AdmissionMiddleware,
         policy=options.policy,
         limits=options.limits,
         metrics=Metrics(lambda: len(scopes), dict),
@@ -121,4 +121,4 @@ def make_mcp_app(settings: Settings, options: ServerOptions) -> Starlette:
         answer_headers=("Retry-After", "X-Request-Id", "WWW-Authenticate"),
     )
     routes = [*inner.routes, Route(HEALTH_PATH, health)]
-    return Starlette(routes=routes, middleware=[*pages, gate], lifespan=lifespan)
+    return Starlette(routes=routes, middleware=[*pages, admission], lifespan=lifespan)
