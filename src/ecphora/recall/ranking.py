@@ -207,7 +207,7 @@ class Comparison:
     other_indices: Sequence[int]
     _results: dict[Callable[["Comparison"], Any], Any] = field(default_factory=dict, init=False, repr=False)
 
-    def once(self, function: Callable[["Comparison"], T]) -> T:
+    def cached_result(self, function: Callable[["Comparison"], T]) -> T:
         """What a function returns for this comparison; it is called the first time only."""
         if function not in self._results:
             self._results[function] = function(self)

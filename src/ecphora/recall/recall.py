@@ -14,7 +14,7 @@ from ..model.ports import Activation, ActivationPath, NodeReader
 from ..model.types import Contribution, Hit, HitGroup, Mask, NodeId, Query, Rows, Why
 from ..retrieval import filters, fusion
 from ..retrieval.bm25 import Postings, term_coverage
-from ..retrieval.validity import as_known
+from ..retrieval.validity import nodes_at_cutoffs
 from . import token_budget
 from .ranking import NEIGHBOR_COUNT, Ranking
 from .reasons import LazyReasons, build_reasons
@@ -127,7 +127,9 @@ def _build_hits(  # noqa: PLR0917
         reasons = LazyReasons(build=lambda: build_reasons(ranking, nodes, read_nodes))
     return [
         Hit(node, float(activation.scores[row]), whys[place], validity, partial(reasons.get, place))
-        for place, (row, (node, validity)) in enumerate(zip(rows, as_known(graph, rows, nodes, query), strict=True))
+        for place, (row, (node, validity)) in enumerate(
+            zip(rows, nodes_at_cutoffs(graph, rows, nodes, query), strict=True)
+        )
     ]
 
 

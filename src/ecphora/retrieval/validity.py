@@ -342,7 +342,7 @@ def _declared_end(graph: Graph, row: int, query: Query) -> float:
     return float(end) if recorded_at <= recorded_until and end <= happened_until else np.inf
 
 
-def as_known(
+def nodes_at_cutoffs(
     graph: Graph, rows: Sequence[int], nodes: Sequence[Node], query: Query
 ) -> list[tuple[Node, Validity | None]]:
     """Each node as known at the query's cutoffs, with its validity.
