@@ -18,10 +18,10 @@ from ...model.types import Edge, Kind, Link, Node, NodeId, Rows
 from ...retrieval.validity import ClaimTopic
 from ..batching import adaptive_batches
 from .contradictions import is_contradiction
-from .judge import UpdateJudge
 from .memory_statements import MemoryStatements
 from .supersession import supersession_time
 from .topic_extraction import EmbedFunction, StatementInContext, extract_topic
+from .update_classifier import UpdateClassifier
 from .update_finder import ClaimUpdate, ScorePairs, UpdateFinder
 from .utterances import RuleMatch, Utterance
 
@@ -49,13 +49,13 @@ class ClaimBatch:
 class ClaimExtractor:
     """Reads the statements of memories, each once, and finds the claims that new ones replace.
 
-    With a ``judge`` and a cross-encoder's ``score``, the pairs that pass the gate are scored; else rules decide.
+    With a ``classifier`` and a cross-encoder's ``score``, the pairs that pass the gate are scored; else rules decide.
     ``similarity_floor`` is the cosine of two unrelated texts of ``embed``.
     """
 
     graph: Graph
     read: NodeReader
-    judge: UpdateJudge | None = None
+    classifier: UpdateClassifier | None = None
     score: ScorePairs | None = None
     embed: EmbedFunction | None = None
     similarity_floor: float = 0.0
@@ -73,10 +73,10 @@ class ClaimExtractor:
         batch, index, processed_count = ClaimBatch(), self._statements, 0
         step_rows = rows if step_rows is None else step_rows
         first_new_row = int(step_rows[0]) if len(step_rows) else 0
-        finder = UpdateFinder(index, first_new_row, self.judge, self.score, self.similarity_floor)
+        finder = UpdateFinder(index, first_new_row, self.classifier, self.score, self.similarity_floor)
         for batch_rows, max_pairs in work_slices(rows, len(step_rows), time_left):
             index.fetch(batch_rows.tolist())
-            finder.judge_rows(batch_rows, max_pairs, time_left)
+            finder.score_rows(batch_rows, max_pairs, time_left)
             for row in batch_rows.tolist():
                 if processed_count and time_left is not None and time_left() <= 0:
                     return replace(batch, processed_count=processed_count)

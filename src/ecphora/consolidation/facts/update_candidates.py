@@ -13,8 +13,8 @@ from ...language.terms import hash_terms
 from ...model.types import Rows, Scores, Vectors
 from ...retrieval import fusion
 from ...retrieval.dense import above_floor
-from .judge import UpdateJudge, gate_features
 from .memory_statements import MemoryStatements
+from .update_classifier import UpdateClassifier, gate_features
 from .utterances import MAX_TURNS_APART, Utterance
 
 MAX_LEXICAL_CANDIDATES = 20
@@ -65,7 +65,7 @@ class CandidateSearch:
         return dict(zip(rows, self._cosines(row, rows).tolist(), strict=True)), term_weights
 
     def pairs(
-        self, rows: Rows, judge: UpdateJudge, extra_candidates: Mapping[int, Iterable[int]] = NO_CANDIDATES
+        self, rows: Rows, classifier: UpdateClassifier, extra_candidates: Mapping[int, Iterable[int]] = NO_CANDIDATES
     ) -> list[CandidatePair]:
         """Pair new memories with similar ones, with those just before them, and with ``extra_candidates``.
 
@@ -96,7 +96,7 @@ class CandidateSearch:
                 "same session": (sessions[comparable] == sessions[row]) & (sessions[row] >= 0),
                 "log turns apart": np.log1p(np.abs(index.turn_numbers[comparable] - index.turn_numbers[row])),
             }
-            gate_log_odds = judge.gate_log_odds(columns)
+            gate_log_odds = classifier.gate_log_odds(columns)
             pairs += (
                 CandidatePair(row, other, log_odds, term_weights, cosine)
                 for other, log_odds, cosine in zip(
