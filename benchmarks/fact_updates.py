@@ -18,8 +18,8 @@ the old one, and in how many look-alikes there is any such edge. Nothing is trai
 ``--memories`` prints, for each language of ``training/data/memories/held_many``, memories of many matters, how many of
 the changed facts are found, and how many pairs found are no change. Nothing is trained on them either.
 
-``--logs`` does the same for the memories of ``training/data/logs``, notes of events that recur, which train the judge
-and not the update scorer.
+``--logs`` does the same for the memories of ``training/data/logs``, notes of recurring events, which train the
+calibration and not the update scorer.
 
 ``--embedder`` chooses another packaged embedder than that of a new scope.
 """
@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "unit"), str(ROOT / "training")]
 
 import test_fact_updates  # noqa: E402  # defines what is correct
-from update_groups import judge_memories  # noqa: E402
+from update_groups import calibration_memories  # noqa: E402
 
 from ecphora.retrieval.validity import pending_supersessions, supersessions  # noqa: E402
 
@@ -115,7 +115,7 @@ def report_memories(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCac
 
 def report_logs(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCache, *, rules: bool) -> None:
     """Print the same for the logs that the update scorer was not trained on."""
-    _report_spaces(LOGS, judge_memories(), store, embedder, rules=rules)
+    _report_spaces(LOGS, calibration_memories(), store, embedder, rules=rules)
 
 
 def _report_spaces(

@@ -30,7 +30,7 @@ from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation, Strategy
 from ecphora.model.types import Access, AccessKind, Query, WriteBatch
-from ecphora.remember.store_as_query import writes_on_store
+from ecphora.remember.write_recall import writes_on_store
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.synaptic.lif_neuron import stimulate
 from ecphora.strategies.synaptic.network_state import network_state

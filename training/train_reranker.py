@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from polarity_drills import polarity_examples
 from reranker_examples import RerankExample, read_examples
 from role_drills import drill_examples
-from update_groups import judge_memories
+from update_groups import calibration_memories
 
 from ecphora.maintenance.learn import Json, datasets, format_json
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
@@ -192,7 +192,7 @@ def sha256(path: Path) -> str:
 def is_kept_apart(space: str) -> bool:
     """Whether a space is kept apart from the training of the reranker."""
     if space.startswith("many_"):
-        return space in judge_memories()
+        return space in calibration_memories()
     return crc32(space.encode()) % FOLDS == FOLD_APART
 
 

@@ -1,4 +1,4 @@
-"""Train the update scorer and its judge, measure them, write update_adapters.npz and update_judge.json.
+"""Train the update scorer and its calibration, measure both, write update_adapters.npz, update_classifier.json.
 
     .venv/bin/pip install torch
     .venv/bin/python training/train_update_scorer.py [--epochs N | --resume SHARE | --keep]
@@ -15,8 +15,8 @@ statements to an assistant, friends or colleagues, ``twins.jsonl`` pairs of such
 people. Of tests/changes, the cases in ``TRAINING_PARTS`` are used. ``update_groups.py`` has those in other languages,
 and the memories ``many`` and ``logs``. All pairs of memories are analyzed by the code that consolidation runs. Four
 fifths of the cases, groups and memories and all but nine conversations train the adapters (``pair_training.py``). The
-rest trains the judge, so it never sees scores of pairs that the adapters were trained on. The gate is trained on the
-conversations. The judge is trained on scores of the 8-bit graph of the package. The printed figures are
+rest trains the calibration, so it never sees scores of pairs that the adapters were trained on. The gate is trained on
+the conversations. The calibration is trained on scores of the 8-bit graph of the package. The printed figures are
 cross-validated.
 
 The adapters of the package were trained in four runs: .8 epochs without pairs of unrelated messages, then 265 steps
@@ -24,7 +24,7 @@ at half the rate with them, then a quarter of the texts with all of ``many`` and
 texts with all of ``many`` and ``logs``. Two more runs, each ``--resume 1``, are not in the package. lab/training.md,
 84, 86 and 94, and lab/superseded-decisions.md, 85, have the figures. The gate of the package is that of an earlier
 run: trained again, it leaves out a change of the demo's chat. This file is over 400 lines because the pairs and the
-judge are made in one go.
+calibration are made in one go.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -53,9 +53,9 @@ from update_groups import (
 
 from ecphora import Episode, Memory, SQLiteStore
 from ecphora.consolidation.facts.alignment import align
-from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge, load_update_judge
 from ecphora.consolidation.facts.memory_statements import MemoryStatements
 from ecphora.consolidation.facts.update_candidates import CandidateSearch
+from ecphora.consolidation.facts.update_classifier import GATE_FEATURES, UpdateClassifier, load_update_classifier
 from ecphora.maintenance.learn import Json, fit_logistic, format_json
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.metrics import auroc
@@ -84,9 +84,9 @@ TRAINING_PARTS = ("seen", "unseen", "held", "everyday-read")
 """The parts of the test cases that were read while the rules were written; the others are never used for training."""
 WEIGHTS = HERE.parent / "src" / "ecphora" / "models" / "weights"
 PLAIN, EVERYDAY, TWINS = (HERE / "data" / f"{name}.jsonl" for name in ("plain", "everyday", "twins"))
-JUDGE_SPACES = ("a3", "c2", "h3", "h8", "h14", "h18", "h20", "h26", "h30")
-"""The conversations and histories that train the judge."""
-JUDGE_PAIRS_PER_MEMORY = 2.0
+CALIBRATION_SPACES = ("a3", "c2", "h3", "h8", "h14", "h18", "h20", "h26", "h30")
+"""The conversations and histories that train the calibration."""
+CALIBRATION_PAIRS_PER_MEMORY = 2.0
 """Pairs of these for each memory, those with the highest gate scores: more than consolidation scores."""
 HARD_NEGATIVES = 4_000
 """Pairs of the conversations without an update that train the adapters: those with the highest gate scores."""
@@ -96,19 +96,19 @@ RESUME_RATE, RESUME_NEGATIVES = 8e-4, 4
 """The rate of further training, and its pairs of an earlier text without an update."""
 RESUME_WITHOUT_UPDATE = {True: 0.4, False: 0.06}
 """Of earlier texts without an update, the share that trains further: in the memories, and elsewhere."""
-ADAPTER_PAIRS, JUDGE_PAIRS = 7, 2
-"""The pairs without an update of an earlier text of ``many`` or ``logs`` that train the adapters, and the judge: the
-closest."""
+ADAPTER_PAIRS, CALIBRATION_PAIRS = 7, 2
+"""The pairs without an update of an earlier text of ``many`` or ``logs`` that train the adapters, and that train the
+calibration: the closest."""
 UNRELATED_PAIRS = 3_000
-"""Pairs of unrelated messages of the groups that train the judge."""
+"""Pairs of unrelated messages of the groups that train the calibration."""
 THRESHOLDS = (0.35, 0.4, 0.45, 0.5, 0.55)
 """Confidences at which updates found and look-alikes taken for one are printed."""
 NAMED_KINDS = ("group", "many", "logs")
 """The kinds of texts whose spaces bear their name."""
 RIDGE, BIAS = 2.0, 1e-3
 """The ridge on the weight of a feature and on the bias."""
-NEUTRAL_JUDGE = UpdateJudge(LinearModel(0.0, {}), 0.0, 0.0, 0.0)
-"""A judge that accepts all pairs."""
+NEUTRAL_CLASSIFIER = UpdateClassifier(LinearModel(0.0, {}), 0.0, 0.0, 0.0)
+"""A classifier that accepts all pairs."""
 
 Numbers = NDArray[np.float64]
 Labels = NDArray[np.bool_]
@@ -121,7 +121,7 @@ class TrainingPair:
 
     space: str
     label: bool | None
-    trains_judge: bool
+    trains_calibration: bool
     gate_features: dict[str, float]
     texts: tuple[str, str]
     rule_confidence: float
@@ -132,7 +132,7 @@ def main() -> None:
     """Train, measure, write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--keep", action="store_true", help="keep the adapters and the gate, train only the judge")
+    mode.add_argument("--keep", action="store_true", help="keep the adapters and the gate, train only the calibration")
     mode.add_argument("--epochs", type=float, default=EPOCHS)
     mode.add_argument("--resume", type=float, metavar="SHARE", help="train the adapters in the package further")
     parser.add_argument("--seed", type=int, default=0, help="of the draw of texts, so another one for each run")
@@ -142,13 +142,13 @@ def main() -> None:
     with CachingEmbedder(E5Embedder()) as embedder:
         group_pairs = [pair for pair in read_group_pairs(embedder) if pair.label is not None]
     is_new = not options.keep and options.resume is None
-    gate = train_gate(english_pairs) if is_new else load_update_judge().gate
+    gate = train_gate(english_pairs) if is_new else load_update_classifier().gate
     selected = [*select_pairs(english_pairs, gate), *group_pairs]
     path = WEIGHTS / ADAPTERS_FILE
     if not options.keep:
         from pair_training import RATE, mean_adapters, train_adapters  # noqa: PLC0415  # torch, which only training needs
 
-        pairs = [pair for pair in selected if not pair.trains_judge]
+        pairs = [pair for pair in selected if not pair.trains_calibration]
         start = None if is_new else PairAdapters.from_bytes(path.read_bytes())
         adapters = train_adapters(
             share_network()(),
@@ -162,22 +162,22 @@ def main() -> None:
         )
         path.write_bytes((adapters if start is None else mean_adapters(start, adapters)).to_bytes())
         print(f"ADAPTERS_DIGEST in models/update_scorer.py: {sha256(path)}")
-    judge_pairs = sample_group_pairs([pair for pair in selected if pair.trains_judge])
-    scores = E5UpdateScorer().score([pair.texts for pair in judge_pairs])
-    features = np.stack([scores, [pair.rule_confidence for pair in judge_pairs]], axis=1)
-    labels = np.array([bool(pair.label) for pair in judge_pairs])
-    judge = fit_judge(gate, features, labels)
-    print_figures(judge_pairs, cross_validate(judge_pairs, features, labels), labels)
+    calibration_pairs = sample_group_pairs([pair for pair in selected if pair.trains_calibration])
+    scores = E5UpdateScorer().score([pair.texts for pair in calibration_pairs])
+    features = np.stack([scores, [pair.rule_confidence for pair in calibration_pairs]], axis=1)
+    labels = np.array([bool(pair.label) for pair in calibration_pairs])
+    classifier = fit_classifier(gate, features, labels)
+    print_figures(calibration_pairs, cross_validate(calibration_pairs, features, labels), labels)
     provenance: dict[str, Json] = {
         "trained_by": "training/train_update_scorer.py",
         "pairs": {
-            "adapters": sum(not pair.trains_judge for pair in selected),
+            "adapters": sum(not pair.trains_calibration for pair in selected),
             "gate": len(english_pairs),
-            "judge": len(judge_pairs),
+            "calibration": len(calibration_pairs),
         },
         "changes": {
-            "adapters": sum(bool(pair.label) for pair in selected if not pair.trains_judge),
-            "judge": int(labels.sum()),
+            "adapters": sum(bool(pair.label) for pair in selected if not pair.trains_calibration),
+            "calibration": int(labels.sum()),
         },
         "sha256": {
             one.name: sha256(one)
@@ -187,13 +187,17 @@ def main() -> None:
             )
         },
     }
-    judge_path = WEIGHTS.parents[1] / "consolidation" / "facts" / "update_judge.json"
+    classifier_path = WEIGHTS.parents[1] / "consolidation" / "facts" / "update_classifier.json"
     found: dict[str, Json] = {
         "provenance": provenance,
         "gate": {"bias": gate.bias, "features": dict(gate.weights)},
-        "judge": {"bias": judge.bias, "score_weight": judge.score_weight, "rule_weight": judge.rule_weight},
+        "calibration": {
+            "bias": classifier.bias,
+            "score_weight": classifier.score_weight,
+            "rule_weight": classifier.rule_weight,
+        },
     }
-    judge_path.write_text(format_json(found), encoding="utf-8")
+    classifier_path.write_text(format_json(found), encoding="utf-8")
 
 
 def sha256(path: Path) -> str:
@@ -228,16 +232,16 @@ def resume_groups(training_pairs: Sequence[TrainingPair], share: float, seed: in
     return result
 
 
-def fit_judge(gate: LinearModel, features: Numbers, labels: Labels) -> UpdateJudge:
-    """The judge whose probabilities fit the labels; ``features`` are scores and confidences of the rules."""
+def fit_classifier(gate: LinearModel, features: Numbers, labels: Labels) -> UpdateClassifier:
+    """The classifier whose probabilities fit the labels; ``features`` are scores and confidences of the rules."""
     names = ("score", "rule")
     model = fit_linear_model(names, [dict(zip(names, row, strict=True)) for row in features.tolist()], labels)
-    return UpdateJudge(gate, model.bias, model.weights["score"], model.weights["rule"])
+    return UpdateClassifier(gate, model.bias, model.weights["score"], model.weights["rule"])
 
 
-def print_figures(judge_pairs: Sequence[TrainingPair], probabilities: Numbers, labels: Labels) -> None:
+def print_figures(calibration_pairs: Sequence[TrainingPair], probabilities: Numbers, labels: Labels) -> None:
     """Print how many updates are found and how many other pairs are taken for one, by kind of text."""
-    kinds = [kind_of(pair) for pair in judge_pairs]
+    kinds = [kind_of(pair) for pair in calibration_pairs]
     for kind in sorted(set(kinds)):
         part = np.array([one == kind for one in kinds])
         yes, no = probabilities[part & labels], probabilities[part & ~labels]
@@ -260,14 +264,14 @@ def kind_of(pair: TrainingPair) -> str:
 
 
 def cross_validate(training_pairs: Sequence[TrainingPair], features: Numbers, labels: Labels) -> Numbers:
-    """The probability of each pair by a judge trained on the other folds; a space is in one fold."""
+    """The probability of each pair by a classifier trained on the other folds; a space is in one fold."""
     spaces = sorted({pair.space for pair in training_pairs})
     parts = np.array([spaces.index(pair.space) % FOLDS for pair in training_pairs])
     probabilities = np.zeros(len(training_pairs))
     for part in range(FOLDS):
         held_out = parts == part
-        judge = fit_judge(NEUTRAL_JUDGE.gate, features[~held_out], labels[~held_out])
-        probabilities[held_out] = [judge.probability(*row) for row in features[held_out].tolist()]
+        classifier = fit_classifier(NEUTRAL_CLASSIFIER.gate, features[~held_out], labels[~held_out])
+        probabilities[held_out] = [classifier.probability(*row) for row in features[held_out].tolist()]
     return probabilities
 
 
@@ -293,7 +297,7 @@ def read_training_pairs(embedder: CachingEmbedder) -> Iterator[TrainingPair]:
                 memory,
                 space,
                 {k: v or None for k, v in labels_by_space[space].items()},
-                trains_judge=space in JUDGE_SPACES,
+                trains_calibration=space in CALIBRATION_SPACES,
             )
         twins = ((index // 2, case) for index, case in enumerate(read_lines(TWINS)))
         for index, case in (*enumerate(cases()), *twins):
@@ -302,7 +306,7 @@ def read_training_pairs(embedder: CachingEmbedder) -> Iterator[TrainingPair]:
             memory.remember(
                 [Episode(text, id_, speaker, session, at) for id_, at, speaker, session, text in case["told"]]
             )
-            yield from memory_pairs(memory, space, labels_of(case), trains_judge=index % FOLDS == 0)
+            yield from memory_pairs(memory, space, labels_of(case), trains_calibration=index % FOLDS == 0)
         store.close()
 
 
@@ -312,7 +316,7 @@ def sample_group_pairs(pairs: Sequence[TrainingPair]) -> list[TrainingPair]:
     order = np.random.default_rng(0).permutation(len(unrelated))[:UNRELATED_PAIRS].tolist()  # noqa: TID251  # seeded
     in_memories = [pair for pair in pairs if is_in_memory(pair)]
     related = [pair for pair in pairs if not has_two_groups(pair) and not is_in_memory(pair)]
-    return [*related, *closest_pairs(in_memories, JUDGE_PAIRS), *(unrelated[place] for place in order)]
+    return [*related, *closest_pairs(in_memories, CALIBRATION_PAIRS), *(unrelated[place] for place in order)]
 
 
 def is_in_memory(pair: TrainingPair) -> bool:
@@ -349,7 +353,7 @@ def read_group_pairs(embedder: CachingEmbedder) -> Iterator[TrainingPair]:
                 [Episode(text, id_, speaker, session, at) for id_, at, speaker, session, text in case["told"]]
             )
             labels = case["labels"] if "labels" in case else labels_of(case)
-            yield from memory_pairs(memory, space, labels, trains_judge=number % FOLDS == 0)
+            yield from memory_pairs(memory, space, labels, trains_calibration=number % FOLDS == 0)
         store.close()
 
 
@@ -385,7 +389,7 @@ def node_reader(memory: Memory) -> NodeReader:
 
 
 def memory_pairs(
-    memory: Memory, space: str, labels: Mapping[tuple[str, str], bool | None], *, trains_judge: bool
+    memory: Memory, space: str, labels: Mapping[tuple[str, str], bool | None], *, trains_calibration: bool
 ) -> Iterator[TrainingPair]:
     """The pairs of one memory."""
     graph = memory.graph()
@@ -393,7 +397,7 @@ def memory_pairs(
     statements = MemoryStatements(graph, node_reader(memory))
     gate_features: list[dict[str, float]] = []
 
-    class RecordingGate(UpdateJudge):
+    class RecordingGate(UpdateClassifier):
         def gate_log_odds(self, features: Mapping[str, Any]) -> Numbers:
             size = len(features["cosine"])
             gate_features.extend(
@@ -401,30 +405,32 @@ def memory_pairs(
             )
             return np.zeros(size)
 
-    recorder = RecordingGate(*(getattr(NEUTRAL_JUDGE, one.name) for one in fields(NEUTRAL_JUDGE)))
+    recorder = RecordingGate(*(getattr(NEUTRAL_CLASSIFIER, one.name) for one in fields(NEUTRAL_CLASSIFIER)))
     pairs = CandidateSearch(statements, 0).pairs(rows, recorder)
     for pair, gate in zip(pairs, gate_features, strict=True):
         aligned = align(statements, pair)
         if aligned is not None:
             key = graph.id(aligned.earlier[0]), graph.id(aligned.later[0])
             rule_confidence = 0.0 if aligned.rule_match is None else aligned.rule_match.confidence
-            yield TrainingPair(space, labels.get(key, False), trains_judge, gate, aligned.texts, rule_confidence, key)
+            yield TrainingPair(
+                space, labels.get(key, False), trains_calibration, gate, aligned.texts, rule_confidence, key
+            )
 
 
 def select_pairs(training_pairs: Sequence[TrainingPair], gate: LinearModel) -> list[TrainingPair]:
     """The pairs for training: all of the cases, and of the conversations the updates and the hardest negatives."""
-    judge = replace(NEUTRAL_JUDGE, gate=gate)
+    classifier = replace(NEUTRAL_CLASSIFIER, gate=gate)
     cases = [pair for pair in training_pairs if ":" in pair.space]
     conversations = sorted(
         (pair for pair in training_pairs if ":" not in pair.space),
-        key=lambda pair: -float(judge.gate_log_odds(pair.gate_features)[0]),
+        key=lambda pair: -float(classifier.gate_log_odds(pair.gate_features)[0]),
     )
-    of_judge = [pair for pair in conversations if pair.trains_judge]
-    turns = len({pair.texts[1] for pair in of_judge})
-    of_adapters = [pair for pair in conversations if not pair.trains_judge]
+    of_calibration = [pair for pair in conversations if pair.trains_calibration]
+    turns = len({pair.texts[1] for pair in of_calibration})
+    of_adapters = [pair for pair in conversations if not pair.trains_calibration]
     return [
         *cases,
-        *of_judge[: round(JUDGE_PAIRS_PER_MEMORY * turns)],
+        *of_calibration[: round(CALIBRATION_PAIRS_PER_MEMORY * turns)],
         *(pair for pair in of_adapters if pair.label),
         *[pair for pair in of_adapters if not pair.label][:HARD_NEGATIVES],
     ]
@@ -442,13 +448,15 @@ def train_gate(training_pairs: Sequence[TrainingPair]) -> LinearModel:
     log_odds = np.zeros(len(conversations))
     for space in sorted(set(spaces)):
         others = spaces != space
-        judge = replace(
-            NEUTRAL_JUDGE,
+        classifier = replace(
+            NEUTRAL_CLASSIFIER,
             gate=fit_linear_model(
                 GATE_FEATURES, [row for row, other in zip(rows, others, strict=True) if other], labels[others]
             ),
         )
-        log_odds[~others] = [judge.gate_log_odds(row)[0] for row, other in zip(rows, others, strict=True) if not other]
+        log_odds[~others] = [
+            classifier.gate_log_odds(row)[0] for row, other in zip(rows, others, strict=True) if not other
+        ]
     turns = len({(pair.space, pair.texts[1]) for pair in conversations})
     for per_memory in (0.5, 1.0, 2.0, 4.0):
         passed = log_odds >= np.sort(log_odds)[::-1][min(len(conversations) - 1, round(per_memory * turns))]

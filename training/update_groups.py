@@ -24,7 +24,7 @@ MEMORIES, MEMORY_CHANGES = (
 FIRST_DAY = date(2025, 1, 6)
 """The day of the first statement of a conversation."""
 FOLDS = 5
-"""Every fifth case, group and memory trains the judge, the others the adapters."""
+"""Every fifth case, group and memory trains the calibration, the others the adapters."""
 GROUPS_PER_CASE = 6
 """Groups that are told in one conversation, so that most of its messages have nothing to do with a change."""
 
@@ -96,8 +96,8 @@ def memory_cases() -> Iterator[tuple[int, Case]]:
 
 
 @cache
-def judge_memories() -> frozenset[str]:
-    """The spaces of ``many`` and ``logs`` that train the judge, so not the adapters."""
+def calibration_memories() -> frozenset[str]:
+    """The spaces of ``many`` and ``logs`` that train the calibration, so not the adapters."""
     return frozenset(case["id"] for number, case in memory_cases() if number % FOLDS == 0)
 
 

@@ -5,9 +5,9 @@ import type { CallOptions } from "./index.js";
 /**
  * One entry of the access log: that a node was stored, stimulated, recalled, used or marked, and when.
  *
- * The `ENCODED` access of storing an episode is implicit: a graph logs it under the node's own `seq`. `nth`
- * counts the accesses of one kind to one node, expired accesses included; like `seq`, `nth` is assigned by the
- * store, and 0 means not yet stored.
+ * The `ENCODED` access of storing an episode is implicit: a graph logs it under the node's own `seq`.
+ * `count` is the number of accesses of this kind to the node up to this access, expired ones included; like `seq`
+ * the store assigns it, 0 means not yet stored.
  */
 export interface Access {
   node: string;
@@ -15,7 +15,7 @@ export interface Access {
   kind: AccessKind | Mark;
   strength: number;
   seq: number;
-  nth: number;
+  count: number;
 }
 
 /** Why a node was accessed. */
@@ -25,10 +25,10 @@ export type AccessKind = "encoded" | "stimulated" | "recalled" | "used";
  * An answer and the memories that it cites.
  *
  * `cited_ids` are the memories it cites, all of them shown to the model or quoted. `is_answered` is False if the
- * memory does not hold the answer; then `text` says so. `usage` is that of the model, `prompt` what it was sent,
- * None if nothing was sent. `is_extractive` says that the text only quotes a memory, because there is no model or it
- * failed; `error` is why it failed. `exchange_id` is the exchange in which it is recorded, None if it is not.
- * `notices` are those of the recollection.
+ * memory does not hold the answer; then `text` says so. `usage` is the model's usage, `prompt` the prompt that
+ * was sent to it, None if nothing was sent. `is_extractive` says that the text only quotes a memory, because there
+ * is no model or it failed; `error` is why it failed. `exchange_id` is the exchange in which it is recorded, None
+ * if it is not. `notices` are the notices of the recollection.
  */
 export interface Answer {
   text: string;
@@ -90,8 +90,8 @@ export interface ConsolidateRequest {
  * `pending_count` is the number of new memories still to be consolidated. `probe_count` past queries were
  * replayed; `recall_before` and `recall_after` are the fractions of the used memories that they recalled.
  * `is_regression` says that the run would have cost recall and was rolled back. If another process wrote an undo
- * batch meanwhile, the steps before the one that would have cost recall stay: they are in `undo_batch`. `usage` is
- * what the language model consumed. `estimate` is what it would consume, after a dry run with a language model
+ * batch meanwhile, the steps before the step that would have cost recall stay: they are in `undo_batch`. `usage`
+ * is what the language model consumed. `estimate` is its usage as estimated, after a dry run with a language model
  * alone.
  */
 export interface ConsolidationResult {
@@ -725,7 +725,7 @@ export interface Query {
  * One memory that came back, how strongly, and why.
  *
  * `validity` says whether it is still valid, None where nothing bounds, supersedes or contradicts it.
- * `find_reason` computes the text of `reason`.
+ * `reason_source` is called for the text of `reason`.
  */
 export interface RankedHit {
   rank: number;
@@ -803,9 +803,9 @@ export interface RecallRequest {
  * The result of a recall, best hit first. `evidence` is the band of `confidence`, a probability.
  *
  * Its length is the number of hits; an index returns a hit, a slice a tuple of hits. `print` and notebooks show it
- * as a table. `engrams`, `insights` and `exchanges` are what came back beside the memories; each is empty unless
- * the recall was asked to include it. `notices` are messages for the user, such as the names in the filter that no
- * memory has.
+ * as a table. `engrams`, `insights` and `exchanges` are what came back besides the memories; each is empty
+ * unless the recall was asked to include it. `notices` are messages for the user, such as the names in the filter
+ * that no memory has.
  */
 export interface Recollection {
   question: string;
@@ -1058,7 +1058,7 @@ export interface PlainMethods {
    * counts, so equal recalls give equal results. If the reranker fails, the recall goes on without it, and the cost
    * says why.
    *
-   * `include` names what comes back beside the memories, at most `limit` of each: `"engrams"` are the names
+   * `include` names what comes back besides the memories, at most `limit` of each: `"engrams"` are the names
    * that the hits mention, `"insights"` summaries near the question, and `"exchanges"` earlier prompts like it
    * with their responses. None of them counts as a memory or changes the hits and the evidence.
    *
@@ -1109,9 +1109,9 @@ export interface PlainMethods {
    *
    * A response may repeat what was shown for it. So the exchange is deleted with the first of its hits and of
    * `context_ids` that is forgotten or replaced, and with the earlier exchanges and the sources of the insights
-   * beside the hits. `forget` with its id deletes it, and the exchanges that it was shown for. The same response
-   * recorded twice is stored once. Nothing is stored, and None is returned, if anything of the recollection was
-   * forgotten or replaced since the recall, or this exchange forgotten.
+   * returned with the hits. `forget` with its id deletes it, and the exchanges that it was shown for. The same
+   * response recorded twice is stored once. Nothing is stored, and None is returned, if anything of the recollection
+   * was forgotten or replaced since the recall, or this exchange forgotten.
    *
    * Raises `InvalidInput` for an empty text, and for an id in `used_ids` that is not among the hits.
    *
@@ -1123,8 +1123,9 @@ export interface PlainMethods {
    *
    * `llm` is the language model that writes the answer. It is not asked if the evidence is `NONE`. Without a
    * model the best memory is quoted. `budget` bounds the tokens of the memories in the prompt; the other keywords
-   * are those of `recall`. What `include` names is shown to the model beside the memories. `record` stores
-   * the answer of a model as `record_response` does; its id is `exchange_id` of the result.
+   * are the keywords of `recall`. What `include` names is shown to the model together with the memories.
+   * `record` stores the answer of a model as `record_response` does; its id is `exchange_id` of the
+   * result.
    *
    * The token needs the right to `read`.
    */
@@ -1173,11 +1174,11 @@ export interface PlainMethods {
    * kept.
    *
    * `mode="replace"` is for a text that was wrong: the memory keeps its id, its times of event and validity, and
-   * what it supersedes or is superseded by. The old text is erased as by `forget`, with its accesses and what
-   * was derived from it. Both are one commit.
+   * the memories that it supersedes or that supersede it. The old text is erased as by `forget`, with its
+   * accesses and what was derived from it. Both are one commit.
    *
-   * A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten
-   * or replaced before: the result has it in `blocked`. Raises `InvalidInput` for an unknown id, and for one
+   * A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten or
+   * replaced before: the result has it in `blocked`. Raises `InvalidInput` for an unknown id, and for a memory
    * that another memory supersedes already, so that not both are current; what consolidation found does not count.
    *
    * The token needs the right to `read` and `write`.
@@ -1268,9 +1269,9 @@ export interface MaintenanceMethods {
    * Undo the latest undo batch: delete every row that it wrote, and what was derived from it since.
    *
    * An undo batch is what one consolidation, import, merge, split, accepted or rejected update wrote; the latest is
-   * the one that wrote last. `batches` lists them; `batch` may give the id of the latest. What `remember`,
-   * `update`, `feedback` and marks wrote belongs to no batch and stays, and what `forget` erased does not come
-   * back.
+   * the batch that wrote last. `batches` lists them; `batch` may give the id of the latest. What
+   * `remember`, `update`, `feedback` and marks wrote belongs to no batch and stays, and what `forget` erased
+   * does not come back.
    *
    * Raises `InvalidInput` if there is no undo batch, or if `batch` is not the latest.
    *

@@ -123,7 +123,7 @@ from .recall.prepared_recall import PreparedRecall, StepTimer
 from .recall.recollection import DEFAULT_BUDGET, Recollection
 from .remember import documents, encode, repeats
 from .remember.blocked_warning import warn_of_blocked
-from .remember.erasure import check_forgettable, erase
+from .remember.forget import check_forgettable, plan_forget
 from .remember.graph_cache import GraphCache
 from .remember.messages import (
     DEFAULT_OPTIONS,
@@ -135,8 +135,8 @@ from .remember.messages import (
 )
 from .remember.replacement import check_memory, replace_text
 from .remember.scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWriter, reads_full_log
-from .remember.store_as_query import writes_on_store
 from .remember.triggers import AutoConsolidate
+from .remember.write_recall import writes_on_store
 from .retrieval import filters, importance, insight_index, validity
 from .retrieval.confidence import DEFAULT_BANDS, EvidenceBands
 from .retrieval.query import QueryEmbedder, analyze
@@ -195,7 +195,7 @@ class Facts(_View):
             if not edges:
                 raise InvalidInput(
                     f"no update was found between {old!r} and {new!r}; facts.updates() and facts.updates(pending=True) "
-                    "list those that were"
+                    "list the updates that were"
                 )
             undo_batch = UndoBatch(f"{prefix}{graph.revision + 1}", now, {name: len(edges)})
             return WriteBatch(edges=edges, undo_batch=undo_batch)
@@ -247,9 +247,9 @@ class Maintenance(_View):
         """Undo the latest undo batch: delete every row that it wrote, and what was derived from it since.
 
         An undo batch is what one consolidation, import, merge, split, accepted or rejected update wrote; the latest is
-        the one that wrote last. :meth:`batches` lists them; ``batch`` may give the id of the latest. What ``remember``,
-        ``update``, ``feedback`` and marks wrote belongs to no batch and stays, and what ``forget`` erased does not come
-        back.
+        the batch that wrote last. :meth:`batches` lists them; ``batch`` may give the id of the latest. What
+        ``remember``, ``update``, ``feedback`` and marks wrote belongs to no batch and stays, and what ``forget`` erased
+        does not come back.
 
         Raises ``InvalidInput`` if there is no undo batch, or if ``batch`` is not the latest.
         """
@@ -318,7 +318,7 @@ def _entities_without_batch(writer: ScopeWriter, graph: Graph, batch: str) -> tu
         return ()
     nodes = writer.store.nodes(writer.scope, writer.store.node_ids_of_batch(writer.scope, batch))
     memories = [node for node in nodes if node.kind is not Kind.ENTITY]
-    return erase(memories, graph, partial(writer.store.nodes, writer.scope)).entities
+    return plan_forget(memories, graph, partial(writer.store.nodes, writer.scope)).entities
 
 
 _log = logging.getLogger("ecphora")
@@ -373,18 +373,17 @@ def _check_takes_goal(strategy: Strategy, goal: str | None) -> None:
 class Memory(OpenInEachProcess):
     """Associative long-term memory in one file.
 
-    ``path`` is a file, created on first use, ``":memory:"`` for a temporary one that is deleted when the memory is
-    closed, or any other :class:`~ecphora.model.ports.Store`. ``scope`` names whose memory
-    it is: nothing is read or written outside the scope. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace
-    the built-in ones; without ``embedder``, a scope that a packaged embedder wrote keeps that one. ``update_scorer``
-    compares pairs of memories during consolidation to detect fact updates; with None only rules detect them.
-    ``reranker`` reads the best candidates of a recall together with the question; with None nothing is read, and by
-    default nothing with a ``HashingEmbedder``, whose users want no model. ``auto_consolidate`` says when the memory
-    consolidates by itself; by default it does so only when :meth:`consolidate` is called. ``evidence_bands`` says from
-    which confidence on a recall has strong or weak evidence. ``zone``, a name of the tz database or a ``tzinfo``, is
-    where the user is, by default the zone of this machine: a time without an offset is local time there, and so are
-    the days of questions, filters and prompts. Safe to share between threads; any number of processes may open the
-    file.
+    ``path`` is a file, created on first use, ``":memory:"`` for a temporary file that is deleted when the memory is
+    closed, or any other :class:`~ecphora.model.ports.Store`. ``scope`` names whose memory it is: nothing is read or
+    written outside the scope. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace the built-in ones;
+    without ``embedder``, a scope that a packaged embedder wrote keeps that one. ``update_scorer`` compares pairs of
+    memories during consolidation to detect fact updates; with None only rules detect them. ``reranker`` reads the best
+    candidates of a recall together with the question; with None nothing is read, and by default nothing with a
+    ``HashingEmbedder``, whose users want no model. ``auto_consolidate`` says when the memory consolidates by itself; by
+    default it does so only when :meth:`consolidate` is called. ``evidence_bands`` says from which confidence on a
+    recall has strong or weak evidence. ``zone``, a name of the tz database or a ``tzinfo``, is where the user is, by
+    default the zone of this machine: a time without an offset is local time there, and so are the days of questions,
+    filters and prompts. Safe to share between threads; any number of processes may open the file.
 
     Raises ``EmbedderMismatch`` if the scope was written with another embedding model, and a ``StoreError`` if the
     file cannot be used.
@@ -602,7 +601,7 @@ class Memory(OpenInEachProcess):
             _log.warning("the automatic consolidation of the scope %r failed", self.scope, exc_info=True)
 
     def _begin_extraction(self) -> ExtractionRun | None:
-        """The extractor for one call, if it counts what it does."""
+        """The extractor for one call, if it counts its work."""
         return self._extractor.begin_run() if isinstance(self._extractor, MeteredExtractor) else None
 
     def _remember_dry(
@@ -675,7 +674,7 @@ class Memory(OpenInEachProcess):
         counts, so equal recalls give equal results. If the reranker fails, the recall goes on without it, and the cost
         says why.
 
-        ``include`` names what comes back beside the memories, at most ``limit`` of each: ``"engrams"`` are the names
+        ``include`` names what comes back besides the memories, at most ``limit`` of each: ``"engrams"`` are the names
         that the hits mention, ``"insights"`` summaries near the question, and ``"exchanges"`` earlier prompts like it
         with their responses. None of them counts as a memory or changes the hits and the evidence.
 
@@ -891,9 +890,9 @@ class Memory(OpenInEachProcess):
 
         A response may repeat what was shown for it. So the exchange is deleted with the first of its hits and of
         ``context_ids`` that is forgotten or replaced, and with the earlier exchanges and the sources of the insights
-        beside the hits. ``forget`` with its id deletes it, and the exchanges that it was shown for. The same response
-        recorded twice is stored once. Nothing is stored, and None is returned, if anything of the recollection was
-        forgotten or replaced since the recall, or this exchange forgotten.
+        returned with the hits. ``forget`` with its id deletes it, and the exchanges that it was shown for. The same
+        response recorded twice is stored once. Nothing is stored, and None is returned, if anything of the recollection
+        was forgotten or replaced since the recall, or this exchange forgotten.
 
         Raises ``InvalidInput`` for an empty text, and for an id in ``used_ids`` that is not among the hits.
         """
@@ -1014,11 +1013,11 @@ class Memory(OpenInEachProcess):
         kept.
 
         ``mode="replace"`` is for a text that was wrong: the memory keeps its id, its times of event and validity, and
-        what it supersedes or is superseded by. The old text is erased as by :meth:`forget`, with its accesses and what
-        was derived from it. Both are one commit.
+        the memories that it supersedes or that supersede it. The old text is erased as by :meth:`forget`, with its
+        accesses and what was derived from it. Both are one commit.
 
-        A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten
-        or replaced before: the result has it in ``blocked``. Raises ``InvalidInput`` for an unknown id, and for one
+        A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten or
+        replaced before: the result has it in ``blocked``. Raises ``InvalidInput`` for an unknown id, and for a memory
         that another memory supersedes already, so that not both are current; what consolidation found does not count.
         """
         id, text = check_id(id), check_text(text)  # noqa: A001
@@ -1108,7 +1107,7 @@ class Memory(OpenInEachProcess):
             if not nodes:
                 return ForgetResult((), (), notices=notices)
             episodes = tuple(dict.fromkeys(node.document or node.id for node in nodes))
-            batch = erase(nodes, graph, partial(self._store.nodes, self.scope))
+            batch = plan_forget(nodes, graph, partial(self._store.nodes, self.scope))
             exchanges = dependent_ids(graph, batch, Kind.EXCHANGE)
             if dry_run:
                 return ForgetResult(episodes, dependent_ids(graph, batch, Kind.ENTITY), exchanges, notices)
@@ -1201,8 +1200,9 @@ class Memory(OpenInEachProcess):
 
         ``llm`` is the language model that writes the answer. It is not asked if the evidence is ``NONE``. Without a
         model the best memory is quoted. ``budget`` bounds the tokens of the memories in the prompt; the other keywords
-        are those of :meth:`recall`. What ``include`` names is shown to the model beside the memories. ``record`` stores
-        the answer of a model as :meth:`record_response` does; its id is ``exchange_id`` of the result.
+        are the keywords of :meth:`recall`. What ``include`` names is shown to the model together with the memories.
+        ``record`` stores the answer of a model as :meth:`record_response` does; its id is ``exchange_id`` of the
+        result.
         """
         client, budget, record = as_llm_client(llm), check_count("budget", budget), check_flag("record", record)
         recollection = self.recall(

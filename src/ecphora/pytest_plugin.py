@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .testing import FakeClock, Golden
 
 GOLDEN_FOLDER = "golden"
-"""The folder of golden files, beside the test module."""
+"""The folder of golden files, next to the test module."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,7 +58,7 @@ def ecphora_memory(
 
 @pytest.fixture
 def ecphora_golden(request: pytest.FixtureRequest) -> "Golden":
-    """Compares what questions bring back with the files in the folder ``golden`` beside the test."""
+    """Compares what questions bring back with the files in the folder ``golden`` next to the test."""
     from .testing import Golden  # noqa: PLC0415
 
     update = bool(request.config.getoption("ecphora_update"))

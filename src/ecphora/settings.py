@@ -86,9 +86,9 @@ _NO_ARGUMENTS: Mapping[str, str | None] = MappingProxyType({})
 class Settings:
     """The settings of a command that are not given as arguments.
 
-    ``embedder`` is None for the one that a scope was written with, ``llm`` for no language model, ``reranker`` for the
-    one that a memory has by default, ``extractor`` for the built-in one. ``store`` is the URL of a plug-in's store,
-    which replaces the file ``db``. ``evidence_bands`` has the lowest confidences of strong and of weak evidence, as in
+    ``embedder`` is None for the embedder that a scope was written with, ``llm`` for no language model, ``reranker`` for
+    a memory's default reranker, ``extractor`` for the built-in one. ``store`` is the URL of a plug-in's store, which
+    replaces the file ``db``. ``evidence_bands`` has the lowest confidences of strong and of weak evidence, as in
     "0.7,0.3". ``reranker_base_url`` defaults to the usual address of the reranker's kind, ``reranker_scale``
     ("log_odds" or "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``llm_prices`` has
     the US dollars of a million tokens in and out, as in "0.15,0.6", and ``extractor_tokens`` the most tokens that the
@@ -140,13 +140,13 @@ class Settings:
         return Fused(*weights.parse_fused_model(text))
 
     def make_evidence_bands(self) -> "EvidenceBands":
-        """The evidence bands that are set, else those of a memory by default."""
+        """The evidence bands that are set, else a memory's default bands."""
         from .retrieval.confidence import DEFAULT_BANDS, EvidenceBands  # noqa: PLC0415  # rarely used
 
         return DEFAULT_BANDS if self.evidence_bands is None else EvidenceBands.from_text(self.evidence_bands)
 
     def make_embedder(self, stored_name: str | None = None) -> Embedder:
-        """The embedder that is set, else the one that ``stored_name`` names, else the default one.
+        """The embedder that is set, else the embedder that ``stored_name`` names, else the default embedder.
 
         Raises ``InvalidInput`` if ``stored_name`` is a remote one: a memory's file may not decide where data is sent.
         """

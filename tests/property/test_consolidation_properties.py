@@ -21,7 +21,7 @@ from ecphora.model.ports import FactUpdateScorer
 from ecphora.model.types import Episode, Kind, Query, Validity, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval import filters
-from ecphora.retrieval.validity import as_known, validity_of
+from ecphora.retrieval.validity import nodes_at_cutoffs, validity_of
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, OverlapScorer, graph_differences
 
@@ -188,7 +188,7 @@ def test_as_of_ignores_later_memories(episodes: list[Episode], data: st.DataObje
         assert not expected.keys() & set(later)
         rows, ids = graph.rows(expected).tolist(), list(expected)
         nodes = [node for id_ in ids if (node := one.get(id_)) is not None]
-        assert [found for _, found in as_known(graph, rows, nodes, query)] == list(expected.values())
+        assert [found for _, found in nodes_at_cutoffs(graph, rows, nodes, query)] == list(expected.values())
         one.forget(later)
         graph = one.graph()
         assert expected == {

@@ -147,7 +147,7 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
     if issubclass(hint, Enum):
         return st.sampled_from(hint)
     hints = get_type_hints(hint)
-    omitted = UNWRITTEN_FIELDS if hint in {Goal, Query} else ("find_reason", "find_groups")
+    omitted = UNWRITTEN_FIELDS if hint in {Goal, Query} else ("reason_source", "group_source")
     return st.builds(hint, **{one.name: values_of(hints[one.name]) for one in fields(hint) if one.name not in omitted})
 
 
@@ -156,7 +156,7 @@ def hits(draw: st.DrawFn) -> Hit:
     hints = get_type_hints(Hit)
     names = ("node", "score", "why", "validity")
     reason = draw(texts)
-    return Hit(find_reason=lambda: reason, **{name: draw(values_of(hints[name])) for name in names})
+    return Hit(reason_source=lambda: reason, **{name: draw(values_of(hints[name])) for name in names})
 
 
 @st.composite
@@ -167,7 +167,7 @@ def recollections(draw: st.DrawFn) -> Recollection:
     rest = {name: draw(values_of(hints[name])) for name in names}
     members = st.lists(st.sampled_from([*found.values()]), unique_by=id) if found else st.just([])
     groups = tuple(HitGroup(draw(texts), tuple(draw(members))) for _ in range(draw(st.integers(0, 2))))
-    return Recollection(hits=tuple(found.values()), find_groups=lambda: groups, **rest)
+    return Recollection(hits=tuple(found.values()), group_source=lambda: groups, **rest)
 
 
 def through_json(value: object) -> Any:

@@ -12,8 +12,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from ecphora.remote.server.access_control import AccessPolicy
+from ecphora.remote.server.admission import Limits
 from ecphora.remote.server.app import ServerOptions, make_app
-from ecphora.remote.server.gate import Limits
 from ecphora.remote.server.tokens import Right, Tokens
 from ecphora.settings import Settings
 

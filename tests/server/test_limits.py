@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ecphora.remote.server.admission import Limits, RateLimit
 from ecphora.remote.server.failures import RequestError
-from ecphora.remote.server.gate import Limits, RateLimit
 
 from .conftest import Server
 

@@ -13,8 +13,8 @@ import pytest
 import uvicorn
 
 from ecphora.remote.server.access_control import AccessPolicy
+from ecphora.remote.server.admission import Limits
 from ecphora.remote.server.app import ServerOptions, make_app
-from ecphora.remote.server.gate import Limits
 from ecphora.remote.server.listening import timed_protocol
 from ecphora.remote.server.tokens import Tokens
 from ecphora.settings import Settings

@@ -81,10 +81,10 @@ def test_last_accesses_are_kept_with_their_counts(store: SQLiteStore) -> None:
     store.commit("s", access_batch("b", kind=AccessKind.USED))
     graph = loaded(store)
     # The tenth access let the log expire; two came after it.
-    assert [(access.nth, access.at) for access in logged(graph, "a")] == [
+    assert [(access.count, access.at) for access in logged(graph, "a")] == [
         (nth, NOON + timedelta(hours=nth)) for nth in (8, 9, 10, 11)
     ]
-    assert [access.nth for access in logged(graph, "b", AccessKind.USED)] == [1]
+    assert [access.count for access in logged(graph, "b", AccessKind.USED)] == [1]
     assert [access.kind for access in graph.accesses_of(1)] == [AccessKind.ENCODED, AccessKind.USED]
     assert graph.retention == LogRetention(through_seq=12, keep_last=3)
 
@@ -108,7 +108,7 @@ def test_log_size_is_bounded(store: SQLiteStore, path: Path) -> None:
 def test_first_encoding_is_kept(store: SQLiteStore) -> None:
     for _ in range(10):
         store.commit("s", access_batch("a", kind=AccessKind.ENCODED))
-    assert [access.nth for access in logged(loaded(store), "a", AccessKind.ENCODED)] == [1, 9, 10, 11]
+    assert [access.count for access in logged(loaded(store), "a", AccessKind.ENCODED)] == [1, 9, 10, 11]
 
 
 @pytest.mark.medium
@@ -216,7 +216,7 @@ def test_history_has_access_counts(path: Path) -> None:
             memory.recall("river")
         found = memory.history("river")
         assert found is not None
-        assert [access.nth for access in found.accesses] == [1, *range(8, 15)]
+        assert [access.count for access in found.accesses] == [1, *range(8, 15)]
         out = StringIO()
         render.print_history(Console(file=out, width=200), found)
         assert "1× encoded, 14× recalled" in out.getvalue()
@@ -264,7 +264,7 @@ def test_full_log_stays_full_after_import(path: Path, store: SQLiteStore) -> Non
         memory.export(out)
         with Memory(other_store, scope="s", embedder=HashingEmbedder(16)) as other:
             other.import_(out.getvalue().splitlines())
-            assert [access.nth for access in logged(other.graph(), "a")] == list(range(1, 22))
+            assert [access.count for access in logged(other.graph(), "a")] == list(range(1, 22))
 
 
 # ---- export and import
@@ -289,7 +289,7 @@ def test_import_does_not_restore_expired_accesses(store: SQLiteStore) -> None:
     for hour in range(9, 16):
         store.commit("s", access_batch("a", hours=hour))
     assert import_accesses(store, before) == 0
-    assert [access.nth for access in logged(loaded(store), "a")] == list(range(8, 16))
+    assert [access.count for access in logged(loaded(store), "a")] == list(range(8, 16))
 
 
 @pytest.mark.medium
@@ -300,7 +300,7 @@ def test_export_and_import_keep_access_counts(store: SQLiteStore, path: Path) ->
     with closing(SMALL(path.with_name("b.db"))) as other_store:
         assert import_accesses(other_store, lines) == 4
         assert import_accesses(other_store, lines) == 0
-        assert [access.nth for access in logged(loaded(other_store), "a")] == [8, 9, 10, 11]
+        assert [access.count for access in logged(loaded(other_store), "a")] == [8, 9, 10, 11]
         assert exported(other_store)[1:] == lines[1:]
         store.commit("s", access_batch("a", "b", hours=12))
         assert import_accesses(other_store, exported(store)) == 2
@@ -330,7 +330,7 @@ def test_recalls_stay_visible_while_the_log_expires(path: Path) -> None:
         memory.remember(Episode("The river is lovely.", id="river"))
         for count in range(1, 40):
             memory.recall("river")
-            assert logged(memory.graph(), "river")[-1].nth == count
+            assert logged(memory.graph(), "river")[-1].count == count
         assert memory.unlogged_count == 0
         memory._access_log.flush(10)
         assert graph_differences(memory.graph(), loaded(store, "default")) == []

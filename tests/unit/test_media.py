@@ -335,7 +335,7 @@ def test_medium_that_cannot_be_used_is_refused(memory: Memory, media: Any, probl
     [
         ((1.0, 0.0, 0.0), "give MediaQuery"), ("a.jpg", "give MediaQuery"), (MediaQuery((), CLIP), "is empty"),
         (MediaQuery((0, 0, 0), CLIP), "length 0"), (MediaQuery((1, 0), CLIP), "has a vector of 2 numbers"),
-        (MediaQuery((1, 0, 0), "other"), "it has those of 'clip'"), (MediaQuery((1, 0, 0), ""), "model"),
+        (MediaQuery((1, 0, 0), "other"), "it has vectors of 'clip'"), (MediaQuery((1, 0, 0), ""), "model"),
         (MediaQuery((1, 0, 0), 3), "model"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip

@@ -68,5 +68,5 @@ def test_rejected_update_is_not_offered_again(memory: Memory) -> None:
 
 
 def test_only_what_was_found_can_be_accepted(memory: Memory) -> None:
-    with pytest.raises(InvalidInput, match=r"facts.updates\(pending=True\) list those that were"):
+    with pytest.raises(InvalidInput, match=r"facts.updates\(pending=True\) list the updates that were"):
         memory.facts.accept("new", "old")

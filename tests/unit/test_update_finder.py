@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ecphora import Episode, Memory
 from ecphora.consolidation import plan
-from ecphora.consolidation.facts import judge as judges
+from ecphora.consolidation.facts import update_classifier
 from ecphora.consolidation.facts.alignment import MAX_WINDOW_CHARS, statement_window
 from ecphora.consolidation.facts.claims import MIN_SCORED_PAIRS
-from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge
+from ecphora.consolidation.facts.update_classifier import GATE_FEATURES, UpdateClassifier
 from ecphora.consolidation.facts.update_finder import MIN_PENDING_CONFIDENCE, MIN_PENDING_WITH_RULE
 from ecphora.errors import InvalidRecord
 from ecphora.models.embedders.hashing import HashingEmbedder
@@ -109,11 +109,11 @@ def test_other_languages_are_scored(path: Path) -> None:
         (MIN_LOG_ODDS + 0.01, 1, 0),
     ],
 )
-def test_judge_decides_on_the_update(
+def test_classifier_decides_on_the_update(
     path: Path, monkeypatch: pytest.MonkeyPatch, bias: float, count: int, pending_count: int
 ) -> None:
-    judge = UpdateJudge(judges.load_update_judge().gate, bias - 1.0, 0.5, 0.0)
-    monkeypatch.setattr(plan, "load_update_judge", lambda: judge)
+    classifier = UpdateClassifier(update_classifier.load_update_classifier().gate, bias - 1.0, 0.5, 0.0)
+    monkeypatch.setattr(plan, "load_update_classifier", lambda: classifier)
     with open_memory(path, ConstantScorer(2.0)) as memory:
         memory.remember(
             Episode("Unsere Miete kostet 900 € jeden Monat.", speaker="Ana", session="a", happened_at="2026-02-03")
@@ -140,8 +140,8 @@ def test_judge_decides_on_the_update(
 def test_certain_rule_needs_less_confidence(
     path: Path, texts: tuple[str, str], confidence: float, counts: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge = UpdateJudge(judges.load_update_judge().gate, 0.0, 1.0, 0.0)
-    monkeypatch.setattr(plan, "load_update_judge", lambda: judge)
+    classifier = UpdateClassifier(update_classifier.load_update_classifier().gate, 0.0, 1.0, 0.0)
+    monkeypatch.setattr(plan, "load_update_classifier", lambda: classifier)
     with open_memory(path, ConstantScorer(float(np.log(confidence / (1 - confidence))))) as memory:
         for month, text in enumerate(texts, 1):
             memory.remember(text, speaker="Ana", session=f"s{month}", happened_at=f"2026-0{month}-03")
@@ -180,11 +180,11 @@ class EmbedderWithFloor(HashingEmbedder):
 def test_gate_reads_cosines_above_the_similarity_floor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cosines: list[float] = []
 
-    def gate_log_odds(_judge: UpdateJudge, features: Mapping[str, Any]) -> NDArray[np.float64]:
+    def gate_log_odds(_classifier: UpdateClassifier, features: Mapping[str, Any]) -> NDArray[np.float64]:
         cosines.extend(features["cosine"])
         return np.zeros(len(features["cosine"]))
 
-    monkeypatch.setattr(UpdateJudge, "gate_log_odds", gate_log_odds)
+    monkeypatch.setattr(UpdateClassifier, "gate_log_odds", gate_log_odds)
     for number, embedder in enumerate((HashingEmbedder(64), EmbedderWithFloor(64))):
         with Memory(tmp_path / f"{number}.db", embedder=embedder, update_scorer=ConstantScorer(-12.0)) as memory:
             memory.remember([HILL, LAKE])
@@ -203,11 +203,11 @@ def test_statement_window_is_centered_in_a_long_text() -> None:
     assert statement_window(statement, statement) == statement
 
 
-def test_judge_probability_follows_the_log_odds() -> None:
-    judge = UpdateJudge(LinearModel(0.0, {}), -1.0, 0.5, 2.0)
-    found = [judge.probability(*values) for values in ((2.0, 0.0), (4.0, 0.0), (2.0, 0.25))]
+def test_classifier_probability_follows_the_log_odds() -> None:
+    classifier = UpdateClassifier(LinearModel(0.0, {}), -1.0, 0.5, 2.0)
+    found = [classifier.probability(*values) for values in ((2.0, 0.0), (4.0, 0.0), (2.0, 0.25))]
     assert found == pytest.approx([0.5, 1 / (1 + np.exp(-1.0)), 1 / (1 + np.exp(-0.5))])
-    assert judge.gate_log_odds({name: np.ones(3) for name in GATE_FEATURES}) == pytest.approx(0.0)
+    assert classifier.gate_log_odds({name: np.ones(3) for name in GATE_FEATURES}) == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize(
@@ -216,20 +216,20 @@ def test_judge_probability_follows_the_log_odds() -> None:
         "",
         "{}",
         '{"gate": {"bias": 0, "features": {}}}',
-        '{"gate": {"bias": 0, "features": {"luck": 1}}, "judge": {"bias": 0, "score_weight": 1, "rule_weight": 1}}',
-        '{"gate": {"bias": 0, "features": {}}, "judge": {"bias": 0, "features": {}}}',
+        '{"gate": {"bias": 0, "features": {"luck": 1}}, "calibration": {"bias": 0, "score_weight": 1}}',
+        '{"gate": {"bias": 0, "features": {}}, "calibration": {"bias": 0, "features": {}}}',
         "[]",
     ],
 )
-def test_invalid_judge_weights_are_rejected(text: str) -> None:
+def test_invalid_classifier_weights_are_rejected(text: str) -> None:
     with pytest.raises(InvalidRecord, match="train_update_scorer"):
-        judges.parse_update_judge(text)
+        update_classifier.parse_update_classifier(text)
 
 
-def test_shipped_judge_weights_name_their_training_data() -> None:
-    found = json.loads((Path(judges.__file__).parent / "update_judge.json").read_text(encoding="utf-8"))
+def test_shipped_classifier_weights_name_their_training_data() -> None:
+    found = json.loads((Path(update_classifier.__file__).parent / "update_classifier.json").read_text(encoding="utf-8"))
     assert set(found["provenance"]["sha256"]) >= {"changes.jsonl", "talks.changes.jsonl"}
-    assert judges.load_update_judge().score_weight > 0
+    assert update_classifier.load_update_classifier().score_weight > 0
 
 
 @pytest.mark.medium

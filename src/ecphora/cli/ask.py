@@ -21,7 +21,7 @@ from .options import include_option, question_options
 
 
 @click.command(
-    epilog="Exits with 3 when the memory does not hold the answer, with 4 when it quotes one that may not answer."
+    epilog="Exits with 3 when the memory does not hold the answer, with 4 when the quoted memory may not answer."
 )
 @question_options
 @include_option

@@ -298,7 +298,7 @@ _STRATEGY_OPTIONS = (
     click.option(
         "--weights",
         metavar="FILE",
-        help="Weights of fused, made by ecphora learn.  [env ECPHORA_WEIGHTS; default: those of the package]",
+        help="Weights of fused, made by ecphora learn.  [env ECPHORA_WEIGHTS; default: the packaged weights]",
     ),
 )
 
@@ -330,7 +330,7 @@ def file_options(command: CommandFunction) -> CommandFunction:
 def _with_context(
     command: CommandFunction, options: Sequence[Decorator], settings_names: Sequence[str]
 ) -> CommandFunction:
-    """Add options; those that are settings become the context."""
+    """Add options; the options that are settings become the context."""
 
     @functools.wraps(command)
     def with_context(*, as_json: bool, **arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The commands ``forget``, ``update`` and ``history``: erase and replace memories, and show what became of one."""
+"""The commands ``forget``, ``update`` and ``history``: erase and replace memories, and show the history of a memory."""
 
 import sys
 from collections.abc import Sequence
@@ -131,7 +131,7 @@ def _print_update(context: CommandContext, old_id: str, result: RememberResult) 
 @click.argument("id_", metavar="ID")
 @common_options
 def history(context: CommandContext, *, id_: str) -> None:
-    """Show a memory's history: what it superseded, what superseded it, and when it was accessed."""
+    """Show a memory's history: the memories that it superseded or that superseded it, and its accesses."""
     with context.open_memory() as memory:
         found = memory.history(short_ids.resolve_id(id_, memory.graph()))
     if found is None:

@@ -102,7 +102,7 @@ class LazyCommand(click.Command):
 
 
 def _missing_benchmarks() -> str:
-    """The sentence that says where the benchmarks are; the address of the repository is that of pyproject.toml."""
+    """The sentence that says where the benchmarks are, with the repository's address from pyproject.toml."""
     from importlib.metadata import PackageNotFoundError, metadata  # noqa: PLC0415  # too slow for --help
 
     try:

@@ -91,7 +91,7 @@ def _serve_http(
     receive_seconds: float,
     find_policy: Callable[[], "AccessPolicy"],
 ) -> None:
-    names = ("mcp.http", "server.listening", "server.app", "server.gate")
+    names = ("mcp.http", "server.listening", "server.app", "server.admission")
     mcp_http, listening, app, gate = (_import_server(name, HTTP_EXTRAS) for name in names)
     options = app.ServerOptions(find_policy(), gate.Limits(receive_seconds=receive_seconds))
 
@@ -120,7 +120,7 @@ def _serve(context: CommandContext) -> None:
 
 
 def _import_server(module: str, extras: str) -> Any:
-    """A module that needs the packages of these extras."""
+    """A module that needs the packages of ``extras``."""
     try:
         return import_module(f"ecphora.remote.{module}")
     except ModuleNotFoundError as error:

@@ -65,7 +65,7 @@ def recall(
             if not found.hits:
                 console.print("  nothing came back", style="bright_black")
             context.note_all(found.notices)
-            render.print_inclusions(console, found)
+            render.print_extras(console, found)
             if record_response is not None:
                 context.note(f"recorded as {exchange}" if exchange else "not recorded: this was forgotten before")
     if found.evidence == Evidence.NONE:

@@ -68,8 +68,8 @@ def find_text_files(patterns: Sequence[str], *, recursive: bool = False) -> Text
 def read_episode(path: Path, fields: Mapping[str, Any]) -> Episode | None:
     """A file as one episode; None if it is empty.
 
-    Its source is the path, its title the file's name, and its time that of the file's last change, unless ``fields``
-    sets them. Its id depends on everything but that time, so a file of which only the time is new stays the
+    Its source is the path, its title the file's name, and its time the time of the file's last change, unless
+    ``fields`` sets them. Its id depends on everything but that time, so a file of which only the time is new stays the
     same memory. ``fields`` are fields of :class:`~ecphora.Episode`.
 
     Raises ``InvalidText``, which names the file, if it cannot be read, is not UTF-8, or is not a valid text.
@@ -235,7 +235,7 @@ def episodes_from_files(
 
 @dataclass(frozen=True, slots=True)
 class FieldOptions:
-    """How the fields of JSON Lines become those of an episode.
+    """How the fields of JSON Lines become the fields of an episode.
 
     ``names`` has the episode's field for each other name; ``others`` says what becomes of the rest: ``error``,
     ``skip`` or ``metadata``.

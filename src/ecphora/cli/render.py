@@ -161,8 +161,8 @@ def print_recollection(
             console.print(grid)
 
 
-def print_inclusions(console: Console, recollection: Recollection) -> None:
-    """List what came back beside the memories, a line each under the name of its kind."""
+def print_extras(console: Console, recollection: Recollection) -> None:
+    """List what came back besides the memories, a line each under the name of its kind."""
 
     def line(score: float, text: str) -> Text:
         return Text.assemble("  ", (f"{score:5.2f}  ", "bold"), single_line(collapse_whitespace(sanitize(text))))
@@ -378,7 +378,7 @@ def print_history(console: Console, history: History) -> None:
     accesses = [access for access in history.accesses if not isinstance(access.kind, Mark)]
     counts: dict[str, int] = {}
     for access in accesses:
-        counts[access.kind.value] = max(counts.get(access.kind.value, 0) + 1, access.nth)
+        counts[access.kind.value] = max(counts.get(access.kind.value, 0) + 1, access.count)
     if counts:
         last = max(access.at for access in accesses)
         parts = ", ".join(f"{count}× {kind}" for kind, count in counts.items())

@@ -111,7 +111,7 @@ def _open(db: str | None, *, as_json: bool) -> tuple[CommandContext, Tokens]:
 def token() -> None:
     """Make, list and revoke the access tokens of the server.
 
-    They are kept in a file beside the memory's file, as digests: a token is shown once, when it is made. A change
+    They are kept in a file next to the memory's file, as digests: a token is shown once, when it is made. A change
     counts at once, also for a server that runs.
     """
 
@@ -152,7 +152,7 @@ def create(
     db: str | None,
     as_json: bool,
 ) -> None:
-    """Make a token and print it, this one time. NAME says what it is for, such as "laptop"."""
+    """Make a token and print it, this one time. NAME says what the token is for, such as "laptop"."""
     if all_scopes and scopes:
         raise click.UsageError("give --scope or --all-scopes, not both")
     context, tokens = _open(db, as_json=as_json)
@@ -216,7 +216,7 @@ GRACE_SECONDS = 30
 MEBIBYTE = 1 << 20
 
 
-@click.command(epilog="Stop it with Ctrl-C or SIGTERM: it answers what it has begun, and closes the file.")
+@click.command(epilog="Stop the server with Ctrl-C or SIGTERM: it answers the open requests, and closes the file.")
 @access_options(8765)
 @click.option("--max-body", type=click.IntRange(min=1), default=8, show_default=True, help="MiB of a request.")
 @click.option("--max-import", type=click.IntRange(min=1), default=1024, show_default=True, help="MiB of an import.")
@@ -257,8 +257,8 @@ def serve(
         raise InvalidInput(
             f"the server needs {' and '.join(missing)}; install them with: pip install 'ecphora[server]'"
         )
+    from ..remote.server.admission import Limits  # noqa: PLC0415
     from ..remote.server.app import ServerOptions, make_app  # noqa: PLC0415  # needs the extra
-    from ..remote.server.gate import Limits  # noqa: PLC0415
     from ..remote.server.listening import run_server  # noqa: PLC0415
 
     app = make_app(

@@ -12,7 +12,7 @@ def adaptive_batches(count: int, max_size: int, time_left: SecondsLeft | None) -
     """Yield slices of ``count`` items, in order, until the time is up; one slice of all without a limit.
 
     The first batch has one item. The size doubles, up to ``max_size``, after a batch that took less than
-    ``TARGET_SECONDS``, and halves after one that took longer. The first batch is always yielded.
+    ``TARGET_SECONDS``, and halves after a slower batch. The first batch is always yielded.
     """
     if time_left is None:
         yield slice(0, count)

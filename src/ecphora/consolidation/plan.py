@@ -19,9 +19,9 @@ from ..retrieval.validity import MIN_CONFIDENCE
 from .batching import adaptive_batches
 from .entities import resolution
 from .facts.claims import ClaimExtractor
-from .facts.judge import load_update_judge
 from .facts.llm_claims import Fact, claim_facts
 from .facts.topic_extraction import EmbedFunction
+from .facts.update_classifier import load_update_classifier
 from .facts.update_finder import ScorePairs
 from .insights.generative_summary import InsightWriter
 from .insights.synthesis import draw_insights
@@ -129,8 +129,8 @@ def _extract_claims(
         fact_lists = _llm_facts(tools.llm_client, read_nodes(pending_rows), tools.time_left)
         if tools.time_left is not None:
             pending_rows = pending_rows[: max(1, len(fact_lists)) * STATEMENTS_PER_PROMPT]
-    judge = None if tools.score_updates is None else load_update_judge()
-    extractor = ClaimExtractor(graph, read_nodes, judge, tools.score_updates, tools.embed, tools.similarity_floor)
+    classifier = None if tools.score_updates is None else load_update_classifier()
+    extractor = ClaimExtractor(graph, read_nodes, classifier, tools.score_updates, tools.embed, tools.similarity_floor)
     claims = extractor.extract(pending_rows, step_rows=step_rows, time_left=tools.time_left)
     rows = pending_rows[: claims.processed_count]
     ids = {graph.id(row) for row in rows.tolist()}

@@ -46,8 +46,8 @@ class ConsolidationResult(JsonObject):
     ``pending_count`` is the number of new memories still to be consolidated. ``probe_count`` past queries were
     replayed; ``recall_before`` and ``recall_after`` are the fractions of the used memories that they recalled.
     ``is_regression`` says that the run would have cost recall and was rolled back. If another process wrote an undo
-    batch meanwhile, the steps before the one that would have cost recall stay: they are in ``undo_batch``. ``usage`` is
-    what the language model consumed. ``estimate`` is what it would consume, after a dry run with a language model
+    batch meanwhile, the steps before the step that would have cost recall stay: they are in ``undo_batch``. ``usage``
+    is what the language model consumed. ``estimate`` is its usage as estimated, after a dry run with a language model
     alone.
     """
 

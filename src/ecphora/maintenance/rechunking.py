@@ -40,8 +40,8 @@ def rechunk(
     meanwhile. Each memory is changed completely or not at all: an interrupted call leaves a sound file, and the next
     call continues. A second call finds nothing to do.
 
-    ``embedder`` must be the one of the scope, and ``extractor`` the one that finds its names; the built-in ones are the
-    defaults. Raises ``EmbedderMismatch`` for another embedder.
+    ``embedder`` must be the scope's embedder, and ``extractor`` the extractor that finds its names; the built-in ones
+    are the defaults. Raises ``EmbedderMismatch`` for another embedder.
     """
     if embedder is not None:
         check_component("embedder", embedder, "an embedder", "embed")
@@ -62,7 +62,7 @@ def rechunk(
 
 
 def _embedder_of(store: SQLiteStore, scope: str, embedder: Embedder | None) -> Embedder:
-    """The embedder of a scope: ``embedder``, or by default the packaged one that wrote the scope."""
+    """The embedder of a scope: ``embedder``, or by default the packaged embedder that wrote the scope."""
     known = next((info.embedder for info in store.scopes() if info.name == scope), None)
     model = packaged_embedder(known) if embedder is None else embedder
     if known not in {None, model.name}:

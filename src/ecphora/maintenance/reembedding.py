@@ -76,7 +76,7 @@ class _Reembedding:
                     self._switch(second)
 
     def add_english_vectors(self) -> None:
-        """Make the missing English vectors; those of another English model are deleted first."""
+        """Make the missing English vectors; vectors of another English model are deleted first."""
         second, after = english_embedder(self._model), 0
         while second is not None:
             info = self._scope_info()

@@ -312,9 +312,9 @@ class Edge(JsonObject):
 class Access(JsonObject):
     """One entry of the access log: that a node was stored, stimulated, recalled, used or marked, and when.
 
-    The ``ENCODED`` access of storing an episode is implicit: a graph logs it under the node's own ``seq``. ``nth``
-    counts the accesses of one kind to one node, expired accesses included; like ``seq``, ``nth`` is assigned by the
-    store, and 0 means not yet stored.
+    The ``ENCODED`` access of storing an episode is implicit: a graph logs it under the node's own ``seq``.
+    ``count`` is the number of accesses of this kind to the node up to this access, expired ones included; like ``seq``
+    the store assigns it, 0 means not yet stored.
     """
 
     node: NodeId
@@ -322,7 +322,7 @@ class Access(JsonObject):
     kind: AccessKind | Mark
     strength: float = 1.0
     seq: int = 0
-    nth: int = 0
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -372,8 +372,8 @@ class WriteBatch(ShortRepr):
 
     Forgetting a node also deletes the entities that nothing else mentions, the insights derived from it, and the
     questions that it answered; they need not be named. ``entities`` stay, with the spelling and times of a memory that
-    is not forgotten. The ends of validity of the nodes in ``reopened`` are deleted, as what superseded them is
-    forgotten. Applied in the order ``tombstones``, ``entities``, ``reopened``, ``nodes``, ``vectors``,
+    is not forgotten. The ends of validity of the nodes in ``restored_validity`` are deleted, as what superseded them is
+    forgotten. Applied in the order ``tombstones``, ``entities``, ``restored_validity``, ``nodes``, ``vectors``,
     ``english_vectors``, ``edges``, ``validity_ends``, ``accesses``.
 
     ``embedder`` names the model that made ``vectors``; ``switch_embedder`` makes this model the scope's embedder, once
@@ -406,7 +406,7 @@ class WriteBatch(ShortRepr):
     accesses: tuple[Access, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     entities: tuple[Node, ...] = ()
-    reopened: tuple[NodeId, ...] = ()
+    restored_validity: tuple[NodeId, ...] = ()
     cursors: Mapping[str, int] = field(default_factory=dict)
     undo_batch: UndoBatch | None = None
     undoes: str | None = None
@@ -834,18 +834,18 @@ class Hit(JsonObject):
     """One memory that came back, how strongly, and why.
 
     ``validity`` says whether it is still valid, None where nothing bounds, supersedes or contradicts it.
-    ``find_reason`` computes the text of ``reason``.
+    ``reason_source`` is called for the text of ``reason``.
     """
 
     json_form: ClassVar = JsonForm(
-        inline=("node",), omitted=("find_reason",), derived={"reason": (str, lambda hit: hit.reason)}
+        inline=("node",), omitted=("reason_source",), derived={"reason": (str, lambda hit: hit.reason)}
     )
 
     node: Node
     score: float
     why: Why
     validity: Validity | None = None
-    find_reason: Callable[[], str] = field(default=str, repr=False, compare=False)
+    reason_source: Callable[[], str] = field(default=str, repr=False, compare=False)
 
     @property
     def reason(self) -> str:
@@ -855,7 +855,7 @@ class Hit(JsonObject):
         reason is computed when it is first read. If the ``Memory`` was closed before that, the reason names other
         memories without quoting them.
         """
-        return self.find_reason()
+        return self.reason_source()
 
     @property
     def is_exchange(self) -> bool:
@@ -1061,7 +1061,7 @@ class FactUpdate(JsonObject):
 class History(JsonObject):
     """The history of a memory: its predecessors and successors, oldest first, and the accesses that are kept.
 
-    The ``nth`` of an access says how many accesses of its kind there were, expired accesses included.
+    The ``count`` of an access says how many accesses of its kind there were, expired accesses included.
     """
 
     node: Node

@@ -27,7 +27,7 @@ from ..model.ports import Activation
 from ..model.types import Access, AccessKind, Hit, NodeId, WriteBatch
 from ..remember import documents
 from ..remember.scope_writer import ScopeWriter, nonblocking_handle
-from ..remember.store_as_query import stimulus_accesses
+from ..remember.write_recall import stimulus_accesses
 
 QUEUE_CAPACITY = 20_000
 """The number of accesses that may wait; further ones are dropped."""
@@ -54,7 +54,7 @@ _logger = logging.getLogger("ecphora")
 def recall_accesses(graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime) -> tuple[Access, ...]:
     """The accesses that a recall logs: ``STIMULATED`` of what the query stimulated, then ``RECALLED`` of the hits.
 
-    The hits keep their order by last access: the one that was accessed longest ago is logged first.
+    The hits keep their order by last access: the hit that was accessed longest ago is logged first.
     """
     hit_by_row = {graph.row(hit.id): hit for hit in hits}
     rows = sort_by_last_access(graph, np.array(list(hit_by_row), np.intp))
@@ -278,13 +278,13 @@ def _with_accesses(graph: Graph, accesses: Sequence[Access]) -> Graph:
     last = max(int(graph.nodes["seq"][-1:].max(initial=0)), int(graph.accesses["seq"][-1:].max(initial=0)))
     accesses_by_row = [(row, access) for access in accesses if (row := graph.row(access.node)) is not None]
     counts = {
-        (access.node, access.kind): access.nth for row in dict(accesses_by_row) for access in graph.accesses_of(row)
+        (access.node, access.kind): access.count for row in dict(accesses_by_row) for access in graph.accesses_of(row)
     }  # in order of seq: the last stays
     numbered: list[Access] = []
     for offset, (_, access) in enumerate(accesses_by_row, 1):
         group = access.node, access.kind
         counts[group] = counts.get(group, 0) + 1
-        numbered.append(replace(access, seq=last + offset, nth=counts[group]))
+        numbered.append(replace(access, seq=last + offset, count=counts[group]))
     return apply_batch(graph, WriteBatch(accesses=tuple(numbered), revision=graph.revision))
 
 

@@ -1,6 +1,7 @@
 """Answer a question from recalled memories: with a language model that is shown them, or by quoting the best one.
 
-The model is asked only if there is evidence, is shown no more than the budget, and may cite only what it was shown.
+The model is asked only if there is evidence, is shown no more than the budget, and may cite only the memories that it
+was shown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,10 +30,10 @@ class Answer(JsonObject):
     """An answer and the memories that it cites.
 
     ``cited_ids`` are the memories it cites, all of them shown to the model or quoted. ``is_answered`` is False if the
-    memory does not hold the answer; then ``text`` says so. ``usage`` is that of the model, ``prompt`` what it was sent,
-    None if nothing was sent. ``is_extractive`` says that the text only quotes a memory, because there is no model or it
-    failed; ``error`` is why it failed. ``exchange_id`` is the exchange in which it is recorded, None if it is not.
-    ``notices`` are those of the recollection.
+    memory does not hold the answer; then ``text`` says so. ``usage`` is the model's usage, ``prompt`` the prompt that
+    was sent to it, None if nothing was sent. ``is_extractive`` says that the text only quotes a memory, because there
+    is no model or it failed; ``error`` is why it failed. ``exchange_id`` is the exchange in which it is recorded, None
+    if it is not. ``notices`` are the notices of the recollection.
     """
 
     text: str
@@ -112,7 +113,7 @@ def extractive_answer(recollection: Recollection) -> Answer:
 def resolve_citations(ids: Iterable[str], hits: Iterable[Hit]) -> tuple[NodeId, ...]:
     """The memory ids among the ids that a model cites, each once.
 
-    A cited id must equal one that the model was shown. Ids that it was not shown, and ids that several memories were
+    A cited id must equal an id that the model was shown. Ids that it was not shown, and ids that several memories were
     shown with, are left out.
     """
     known: dict[str, set[NodeId]] = {}

@@ -51,10 +51,10 @@ class CandidateReranking:
 
     It reads them in the order given, a batch at a time. With ``time_limit``, in seconds from the first batch, it starts
     none that would probably end later: one is taken to last as long as the longest before. If the reranker fails, the
-    rest is not read. A reranker that encodes texts apart gets what the store has kept of them, by ``read_codes``; what
-    it lacks is encoded, and then in ``new_codes``. ``seconds`` says how long it has read, ``count`` how many passages
-    it has read at least once, and ``unread_count`` how many the time limit or a failure left unread; ``error`` says why
-    the reranker failed, also if another one stood in. ``clock`` gives seconds.
+    rest is not read. A reranker that encodes texts apart gets what the store has kept of them, by ``read_codes``;
+    missing texts are encoded, and then in ``new_codes``. ``seconds`` says how long it has read, ``count`` how many
+    passages it has read at least once, and ``unread_count`` how many the time limit or a failure left unread; ``error``
+    says why the reranker failed, also if another one stood in. ``clock`` gives seconds.
     """
 
     reranker: Reranker
@@ -178,6 +178,6 @@ def _with_speaker(node: Node) -> str:
 
 
 def _known_day(node: Node) -> date | None:
-    """The day of a memory; None for a text without speaker whose time is only that of its recording."""
+    """The day of a memory; None for a text without speaker whose only time is the time of its recording."""
     is_dated = node.speaker is not None or node.happened_at != node.recorded_at
     return node.happened_at.date() if is_dated else None

@@ -2,7 +2,7 @@
 
 An exchange is EISA's episode. It is no memory: other strategies never recall it, so a response is no evidence for
 itself. The response may repeat all that was shown for it: the memories that were recalled, the insights and earlier
-exchanges beside them. It is deleted with the first of these memories and exchanges.
+exchanges shown with them. The exchange is deleted with the first of these memories and exchanges.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -91,7 +91,7 @@ def _source_ids(recollection: Recollection, graph: Graph) -> Iterator[NodeId]:
 
 
 def _is_unchanged(recollection: Recollection, graph: Graph, read: NodeReader) -> bool:
-    """Whether every text that was shown is still that of its node; that of an exchange never changes."""
+    """Whether every text that was shown is still the text of its node; the text of an exchange never changes."""
     shown: Mapping[NodeId, str] = {
         **{hit.id: hit.text for hit in recollection},
         **{insight.id: insight.text for insight in recollection.insights},

@@ -128,7 +128,7 @@ def _memory_id(graph: Graph, row: int) -> NodeId:
 
 
 def _read_memories(graph: Graph, rows: Rows, read_nodes: NodeReader) -> tuple[Node, ...]:
-    """The memories that rows belong to, long texts reassembled, without those that were forgotten since."""
+    """The memories that rows belong to, long texts reassembled, without memories that were forgotten since."""
     ids = [_memory_id(graph, row) for row in rows.tolist()]
     node_ids = [node_id for id_ in ids for node_id in documents.node_ids_of(graph, id_)]
     nodes: dict[NodeId, list[Node]] = {}

@@ -15,7 +15,7 @@ from ..retrieval.dense import join_media
 from ..retrieval.identifiers import has_unknown_identifiers
 from ..retrieval.temporal import has_unknown_time
 from .candidate_reranking import CandidateReranking
-from .inclusions import NO_INCLUSIONS, Inclusions, find_inclusions
+from .extras import NO_EXTRAS, Extras, find_extras
 from .recall import RankedHits, group_by_instance, rank
 from .recollection import Recollection
 
@@ -70,7 +70,7 @@ class PreparedRecall:
         self, activation: Activation, hits: Sequence[Hit], bands: EvidenceBands, timer: StepTimer
     ) -> Recollection:
         """The result of the recall. The time since the last step that ``timer`` has measured counts to ``fetch``."""
-        included = self._inclusions(activation, hits)
+        extras = self._extras(activation, hits)
         confidence = activation.confidence if hits else 0.0
         if hits and self._asks_for_unknown():
             confidence = bands.below_strong(confidence)
@@ -85,9 +85,9 @@ class PreparedRecall:
             confidence,
             tuple(hits),
             self._cost(hits, timer.seconds),
-            included.engrams,
-            included.insights,
-            included.exchanges,
+            extras.engrams,
+            extras.insights,
+            extras.exchanges,
             notices,
             groups,
         )
@@ -114,12 +114,10 @@ class PreparedRecall:
         eligible = filters.eligible(graph, query)
         return has_unknown_identifiers(graph, query, eligible) or has_unknown_time(graph, query, eligible)
 
-    def _inclusions(self, activation: Activation, hits: Sequence[Hit]) -> Inclusions:
-        """What was asked for beside the memories."""
+    def _extras(self, activation: Activation, hits: Sequence[Hit]) -> Extras:
+        """What was asked for besides the memories."""
         if not self.include:
-            return NO_INCLUSIONS
+            return NO_EXTRAS
         graph, query = self.graph, self.query
         eligible = filters.eligible(graph, query)
-        return find_inclusions(
-            graph, query, activation, eligible, hits, self.limit, self.read_nodes, include=self.include
-        )
+        return find_extras(graph, query, activation, eligible, hits, self.limit, self.read_nodes, include=self.include)

@@ -41,7 +41,7 @@ class PathSteps:
 class Ranking:
     """A query with its ranked rows, best first, and lookups that they share.
 
-    ``eligible`` are the rows that may be returned. ``contributions`` and ``path_steps`` are those of the rows in
+    ``eligible`` are the rows that may be returned. ``contributions`` and ``path_steps`` belong to the rows in
     ``order``, by feature.
     """
 
@@ -141,7 +141,7 @@ class Ranking:
 
     @cached_property
     def question_cosines(self) -> tuple[NDArray[np.float32], ...]:
-        """The cosines of each row with the question, by English vectors if it has one, and by those of the scope.
+        """The cosines of each row with the question, by English vectors if it has one, and by the scope's vectors.
 
         They are not a number for a row without a vector.
         """
@@ -207,7 +207,7 @@ class Comparison:
     other_indices: Sequence[int]
     _results: dict[Callable[["Comparison"], Any], Any] = field(default_factory=dict, init=False, repr=False)
 
-    def once(self, function: Callable[["Comparison"], T]) -> T:
+    def cached_result(self, function: Callable[["Comparison"], T]) -> T:
         """What a function returns for this comparison; it is called the first time only."""
         if function not in self._results:
             self._results[function] = function(self)

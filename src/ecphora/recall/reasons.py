@@ -41,10 +41,10 @@ from .short_ids import abbreviate
 MAX_CLAUSES = 2
 """The most clauses of a reason."""
 MIN_LEAD_RATIO = 0.25
-"""The smallest lead of the second clause, as a fraction of the first clause's lead; and that of a general clause over
-the memories near it, as a fraction of its lead over the mean of the next ones."""
+"""The smallest lead of the second clause, as a fraction of the first clause's lead; and the smallest lead of a general
+clause over the memories near it, as a fraction of its lead over the mean of the next ones."""
 GENERAL_WEIGHT = 0.5
-"""How much the lead of a general clause counts, beside that of one that names a word, a date or another memory."""
+"""How much the lead of a general clause counts, compared to a clause that names a word, a date or another memory."""
 MIN_SIMILARITY_Z = 1.5
 """The smallest z-score of the similarity at which a memory is near to a word in meaning."""
 MAX_GOAL_CHARS = 60
@@ -143,7 +143,7 @@ def _select_clauses(comparison: Comparison, *, is_lead_clear: bool = True) -> li
     for feature, value in comparison.contribution_leads.items():
         for build in CLAUSE_BUILDERS.get(feature, ()):
             if build not in clauses:
-                clauses[build] = comparison.once(build)
+                clauses[build] = comparison.cached_result(build)
             if clauses[build] is not None:
                 leads[build] = leads.get(build, 0.0) + value
                 features.setdefault(build, []).append(feature)
@@ -164,9 +164,9 @@ def _general_lead(comparison: Comparison, features: Sequence[str], lead: float) 
 def _leading_clauses(
     comparison: Comparison, clauses: Mapping[ClauseBuilder, Clause | None], leads: Mapping[ClauseBuilder, float]
 ) -> list[Clause]:
-    """The clauses with the largest leads, best first; and those of words if there is room."""
+    """The clauses with the largest leads, best first; and the clauses of words if there is room."""
     found: dict[str | int, Clause] = {}
-    if comparison.is_raised_by_goal and (clause := comparison.once(goal_clause)) is not None:
+    if comparison.is_raised_by_goal and (clause := comparison.cached_result(goal_clause)) is not None:
         found[clause.text] = clause
     min_lead = 0.0
     for build in sorted(leads, key=lambda builder: -leads[builder]):
@@ -174,7 +174,7 @@ def _leading_clauses(
             found.setdefault(clause.text if clause.other_row < 0 else clause.other_row, clause)
             min_lead = min_lead or MIN_LEAD_RATIO * leads[build]
     for build in (relation_clause, text_clause):
-        if len(found) < MAX_CLAUSES and (clause := comparison.once(build)):
+        if len(found) < MAX_CLAUSES and (clause := comparison.cached_result(build)):
             found.setdefault(clause.text if clause.other_row < 0 else clause.other_row, clause)
     return list(found.values())[:MAX_CLAUSES]
 
@@ -202,11 +202,11 @@ def _clause_text(
 def text_clause(comparison: Comparison) -> Clause | None:
     """The rarest words of the question that its text has and the others do not."""
     weights = comparison.distinctive_weights
-    if comparison.once(relation_clause):
+    if comparison.cached_result(relation_clause):
         names = [without_titles(relation.name) for relation in comparison.ranking.query.relation_names]
         weights = weights * ~np.isin(comparison.ranking.query.term_hashes, hash_terms(extract_terms(" ".join(names))))
     quoted = comparison.ranking.quote(comparison.node.text, weights)
-    return Clause(f"says {quoted}") if quoted else comparison.once(_title_clause)
+    return Clause(f"says {quoted}") if quoted else comparison.cached_result(_title_clause)
 
 
 def relation_clause(comparison: Comparison) -> Clause | None:
@@ -391,7 +391,7 @@ def _path_clause(comparison: Comparison) -> Clause | None:
     ranking, graph = comparison.ranking, comparison.ranking.graph
     parent, entity, grandparent = _strongest_path(comparison, _path_clause)
     if parent in {-1, comparison.row}:  # the question itself activated it
-        return comparison.once(_similarity_clause)
+        return comparison.cached_result(_similarity_clause)
     if entity < 0 and graph.nodes["kinds"][parent] == KIND_CODES[Kind.ENTITY]:
         parent, entity = grandparent if grandparent != comparison.row else -1, parent
     if parent < 0:
@@ -485,9 +485,9 @@ def series_clause(comparison: Comparison) -> Clause | None:
 
 
 def format_interval(start: float, end: float) -> str:
-    """An interval as a day, month or year; as its first and last day if it is none of these.
+    """An interval as a day, month or year; otherwise as its first and last day.
 
-    Its bounds are those of ``local_seconds``.
+    ``start`` and ``end`` are numbers of ``local_seconds``.
     """
     first, last = from_epoch_seconds(start), from_epoch_seconds(max(start, end - 1))
     if first.date() == last.date():

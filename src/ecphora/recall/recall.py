@@ -14,7 +14,7 @@ from ..model.ports import Activation, ActivationPath, NodeReader
 from ..model.types import Contribution, Hit, HitGroup, Mask, NodeId, Query, Rows, Why
 from ..retrieval import filters, fusion
 from ..retrieval.bm25 import Postings, term_coverage
-from ..retrieval.validity import as_known
+from ..retrieval.validity import nodes_at_cutoffs
 from . import token_budget
 from .ranking import NEIGHBOR_COUNT, Ranking
 from .reasons import LazyReasons, build_reasons
@@ -85,7 +85,7 @@ def group_by_instance(question: str, hits: Sequence[Hit]) -> tuple[HitGroup, ...
 
 
 def why(graph: Graph, activation: Activation, row: int) -> Why:
-    """The contributions to a row's score, without those of 0; they add up to the score."""
+    """The contributions to a row's score, without contributions of 0; they add up to the score."""
     return _whys(graph, activation, np.array([row]))[0]
 
 
@@ -127,12 +127,14 @@ def _build_hits(  # noqa: PLR0917
         reasons = LazyReasons(build=lambda: build_reasons(ranking, nodes, read_nodes))
     return [
         Hit(node, float(activation.scores[row]), whys[place], validity, partial(reasons.get, place))
-        for place, (row, (node, validity)) in enumerate(zip(rows, as_known(graph, rows, nodes, query), strict=True))
+        for place, (row, (node, validity)) in enumerate(
+            zip(rows, nodes_at_cutoffs(graph, rows, nodes, query), strict=True)
+        )
     ]
 
 
 def _path(graph: Graph, activation_path: ActivationPath, row: int) -> tuple[NodeId, ...]:
-    """The nodes from the one that the query activated to this row."""
+    """The nodes from the node that the query activated to this row."""
     path = [row]
     while len(path) < MAX_PATH_NODES and (parent := int(activation_path.parent[path[-1]])) >= 0 and parent not in path:
         if (via := int(activation_path.via_entity[path[-1]])) >= 0:

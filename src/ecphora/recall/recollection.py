@@ -38,14 +38,14 @@ class Recollection(JsonObject):
     """The result of a recall, best hit first. ``evidence`` is the band of ``confidence``, a probability.
 
     Its length is the number of hits; an index returns a hit, a slice a tuple of hits. ``print`` and notebooks show it
-    as a table. ``engrams``, ``insights`` and ``exchanges`` are what came back beside the memories; each is empty unless
-    the recall was asked to include it. ``notices`` are messages for the user, such as the names in the filter that no
-    memory has.
+    as a table. ``engrams``, ``insights`` and ``exchanges`` are what came back besides the memories; each is empty
+    unless the recall was asked to include it. ``notices`` are messages for the user, such as the names in the filter
+    that no memory has.
     """
 
     json_form: ClassVar = JsonForm(
         inline=("cost",),
-        omitted=("find_groups",),
+        omitted=("group_source",),
         derived={
             "question": (str, lambda found: found.query.text),
             "groups": (tuple[HitGroup, ...], lambda found: found.groups),
@@ -63,16 +63,16 @@ class Recollection(JsonObject):
     insights: tuple[InsightHit, ...] = ()
     exchanges: tuple[ExchangeHit, ...] = ()
     notices: tuple[str, ...] = ()
-    find_groups: Callable[[], tuple[HitGroup, ...]] = field(default=tuple, repr=False, compare=False)
+    group_source: Callable[[], tuple[HitGroup, ...]] = field(default=tuple, repr=False, compare=False)
 
     @property
     def groups(self) -> tuple[HitGroup, ...]:
         """The hits by what they mention of the class that the question asks for, as in "which cities has John seen".
 
-        In the order of their best hits. A hit that mentions several instances is in several groups, one that mentions
+        In the order of their best hits. A hit that mentions several instances is in several groups, a hit that mentions
         none is in no group. Empty if the question asks for no class of the lexicon.
         """
-        return self.find_groups()
+        return self.group_source()
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -147,7 +147,7 @@ def shown_tokens(hits: Iterable[Hit]) -> int:
 
 
 def render_context(recollection: Recollection, tokens_left: int) -> str:
-    """What a model is shown beside the memories, as far as ``tokens_left`` (estimated) allow; empty without any.
+    """What a model is shown besides the memories, as far as ``tokens_left`` (estimated) allow; empty without any.
 
     Insights come first, then engrams, then exchanges; those among the hits are shown here too.
     """

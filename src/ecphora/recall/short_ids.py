@@ -65,7 +65,7 @@ def _may_abbreviate(prefix: str, id_: str, *, allow_names: bool) -> bool:
 
 
 def _cached_ids(graph: Graph) -> Sequence[NodeId]:
-    """Return the sorted ids of a graph; for a long text its own id, not those of its chunks."""
+    """Return the sorted ids of a graph; for a long text its own id, not the ids of its chunks."""
     return graph.derive("sorted ids", _merge_sorted_ids)
 
 

@@ -18,7 +18,7 @@ def select_within(scores: Scores, sizes: Sequence[int], budget: float, coverage:
     """Choose hits greedily so that the sum of their sizes fits into a budget; returns indices in order of choice.
 
     ``scores`` are in descending order. Each step takes the best hit that still fits; a hit that covers query terms not
-    covered yet is preferred to one that scores a little higher. ``coverage`` has the terms of each hit.
+    covered yet is preferred to a hit that scores a little higher. ``coverage`` has the terms of each hit.
     """
     indices = np.arange(len(scores))
     spread = float(scores[0] - scores[: SPREAD_RANK + 1][-1]) if len(scores) else 0.0

@@ -32,7 +32,7 @@ class CheckedEpisode:
     """An episode that can be written.
 
     ``chunks`` are its nodes, one unless the text is long. ``is_repeatable`` says that the same content may be said
-    again, and that the id is that of its first occurrence (see :mod:`ecphora.remember.repeats`).
+    again, and that the id belongs to its first occurrence (see :mod:`ecphora.remember.repeats`).
     """
 
     id: NodeId
@@ -165,7 +165,7 @@ def find_occupied_id(episode: CheckedEpisode, graph: Graph) -> NodeId | None:
 
 
 def collision_error(episode: CheckedEpisode, occupied_id: NodeId | None = None) -> IdCollision:
-    """The error for an id that another memory has: ``occupied_id``, that of the episode by default."""
+    """The error for an id that another memory has: ``occupied_id``, by default the episode's id."""
     of_chunk = "" if occupied_id in {None, episode.id} else f", which a chunk of {episode.id!r} needs,"
     return IdCollision(
         f"the id {occupied_id or episode.id!r}{of_chunk} already belongs to another memory; choose another id (to "
@@ -177,7 +177,7 @@ def collision_error(episode: CheckedEpisode, occupied_id: NodeId | None = None) 
 def is_stored(episode: CheckedEpisode, graph: Graph, stored_nodes: Sequence[Node]) -> bool:
     """Whether an episode is stored already, so that it is skipped; ``stored_nodes`` are the nodes of its id.
 
-    Raises ``IdCollision`` if another text has its id or that of a chunk.
+    Raises ``IdCollision`` if another text has its id or the id of a chunk.
     """
     if stored_nodes:
         if not same_content(episode, stored_nodes):
@@ -205,7 +205,7 @@ def _check_trust(episode: CheckedEpisode, graph: Graph, predecessor: CheckedEpis
 
 
 def _is_no_memory(id_: NodeId, graph: Graph) -> bool:
-    """Whether an id is that of a name, claim, question or other node that is no memory."""
+    """Whether an id belongs to a name, claim, question or other node that is no memory."""
     rows = graph.rows(node_ids_of(graph, id_))
     return not graph.episodes[rows[0]] if len(rows) else id_.startswith(NODE_PREFIXES)
 
@@ -220,9 +220,9 @@ def deduplicate(episodes: Iterable[CheckedEpisode], graph: Graph) -> dict[NodeId
 
     The media vectors of equal episodes are joined.
 
-    Raises ``IdCollision`` if two texts have one id, and ``InvalidInput`` if an episode supersedes what is no memory,
-    one that is neither in the graph nor among the earlier episodes, or one that has more trust, and if the media
-    vectors of one model differ in length.
+    Raises ``IdCollision`` if two texts have one id, and ``InvalidInput`` if an episode supersedes what is no memory, a
+    memory that is neither in the graph nor among the earlier episodes, or a memory that has more trust, and if the
+    media vectors of one model differ in length.
     """
     found: dict[NodeId, CheckedEpisode] = {}
     for one in episodes:

@@ -225,7 +225,7 @@ def relation_edges(
     delayed the train". Its type becomes a link from the latest earlier memory of the subject to this one, and from this
     one to the latest earlier memory of the object.
 
-    ``mentions_in_batch`` has, for each entity that earlier memories of the same batch mention, the latest of these.
+    ``mentions_in_batch`` has, for each entity that earlier memories of the same batch mention, the latest such memory.
     """
     for relation in extraction.relations:
         link = RELATION_LINKS.get(relation.type)

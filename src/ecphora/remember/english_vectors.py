@@ -1,7 +1,7 @@
-"""English vectors: second vectors of English texts, by an embedder for English beside that of the scope.
+"""English vectors: second vectors of English texts, by an embedder for English besides the scope's embedder.
 
-Only episodes have one. Consolidation, and strategies that do not ask for English vectors, know those of the scope's
-embedder alone.
+Only episodes have one. Consolidation, and strategies that do not ask for English vectors, know only the vectors of the
+scope's embedder.
 """
 
 from collections.abc import Mapping, Sequence

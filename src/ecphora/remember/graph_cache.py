@@ -207,7 +207,7 @@ def _read_arrays(columns: list[tuple[str, str, int]], value: memoryview) -> Iter
 
 
 def _in_order(stored: StoredVectors, seqs: Rows, rows: Rows) -> VectorColumn | None:
-    """The vectors of some rows, in the order of these; None if one is missing."""
+    """The vectors of some rows, in the order of ``rows``; None if one is missing."""
     known_rows = np.searchsorted(seqs, stored.seqs)
     places = np.searchsorted(known_rows, rows)
     if len(rows) and (not len(known_rows) or (known_rows[np.minimum(places, len(known_rows) - 1)] != rows).any()):

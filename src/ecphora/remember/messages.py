@@ -28,9 +28,9 @@ TOOL_CALL_PARTS = ("tool_use", "tool_call", "function_call")
 OTHER_CONTENT = ("refusal", "audio")
 """The fields of a reply that stand in place of its content."""
 TOOL_CALL, TOOL_RESULT, SYSTEM_PROMPT, EMPTY_MESSAGE = "tool_call", "tool_result", "system_prompt", "empty_message"
-"""The kinds under which a result counts what it omits, besides the types of content parts."""
+"""The kinds under which a result counts omitted parts, besides the types of content parts."""
 TIME_FIELDS = ("created_at", "timestamp")
-"""The fields that may hold the time of a message; the first one that has a value counts."""
+"""The fields that may hold the time of a message; the first field that has a value counts."""
 MAX_ALLUSION_TOKENS = 8
 """The tokens of the longest message that counts as an allusion to what was said before."""
 MAX_CONTEXT_TOKENS = 64
@@ -101,8 +101,8 @@ def episodes_from_messages(
     """Turn messages into episodes; texts become episodes too, and episodes stay as they are.
 
     The speaker is the ``name`` of a message, or else what ``options`` gives for its role. Its text parts are joined by
-    line breaks. Its time is ``created_at`` or ``timestamp``, as ISO 8601 text, datetime or epoch seconds, which is that
-    of ``zone`` if it has no offset. All else comes from ``template``. A tool result has the name of its tool in the
+    line breaks. Its time is ``created_at`` or ``timestamp``, as ISO 8601 text, datetime or epoch seconds, a time of
+    ``zone`` if it has no offset. All else comes from ``template``. A tool result has the name of its tool in the
     metadata, as ``tool``. Pictures, tool calls and other parts are left out and counted, as are messages without text.
 
     Raises ``InvalidInput``, which names the index, for an unknown role or shape, a time or name that cannot be used,
@@ -137,7 +137,7 @@ def question_from_messages(messages: Message | Iterable[Message]) -> str:
 
     A message is an allusion, such as "and in May?", if it has at most 8 tokens (estimated) and is not about a name: it
     has no name, or nothing but a name. The user messages before an allusion are put in front of it, back to the last
-    one that is not an allusion, up to 64 tokens; a longer message counts with its end. Replies of the assistant are
+    message that is not an allusion, up to 64 tokens; a longer message counts with its end. Replies of the assistant are
     not used. Of a message that is too long for a question, the end is asked.
 
     Raises ``InvalidInput`` if there is no user message with text, and as :func:`episodes_from_messages` does.

@@ -1,6 +1,6 @@
-"""Repeats: a text that is said again, without a time, is a new memory; one that is only sent again is not.
+"""Repeats: a text that is said again, without a time, is a new memory; a text that is only sent again is not.
 
-The id of an episode without one is a digest of its content. Of equal contents the first has this id, the second one
+The id of an episode without an id is a digest of its content. Of equal contents the first has this id, the second one
 derived from it and the number 2, and so on. So the id says which occurrence of its content a memory is, and the ids do
 not depend on the file.
 

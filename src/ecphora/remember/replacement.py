@@ -19,7 +19,7 @@ from ..model.reprs import show
 from ..model.types import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, WriteBatch
 from ..retrieval.temporal import local_time
 from . import documents, encode
-from .erasure import erase
+from .forget import plan_forget
 from .scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWriter, VectorSource, reads_full_log
 
 
@@ -81,8 +81,8 @@ def _replacement_batch(
     now: datetime,
 ) -> WriteBatch:
     """The batch that forgets the old nodes and writes the new ones."""
-    erasure = erase(old_nodes, graph, partial(writer.store.nodes, writer.scope))
-    remaining = apply_batch(graph, replace(erasure, revision=graph.revision + 1))
+    forgetting = plan_forget(old_nodes, graph, partial(writer.store.nodes, writer.scope))
+    remaining = apply_batch(graph, replace(forgetting, revision=graph.revision + 1))
     occupied_id = documents.find_occupied_id(episode, remaining)
     if occupied_id is not None:
         raise documents.collision_error(episode, occupied_id)
@@ -101,12 +101,12 @@ def _replacement_batch(
     new_ids = [node.id for node in nodes]
     return replace(
         vectors.complete(batch),
-        tombstones=erasure.tombstones,
-        entities=erasure.entities,
+        tombstones=forgetting.tombstones,
+        entities=forgetting.entities,
         edges=(*batch.edges, *_supersession_edges(graph, old_rows, new_ids)),
         validity_ends=_validity_ends(graph, old_nodes[0], new_ids),
         accesses=tuple(
-            replace(mark, node=id_, seq=0, nth=0)
+            replace(mark, node=id_, seq=0, count=0)
             for mark in graph.accesses_of(int(old_rows[0]))
             if isinstance(mark.kind, Mark)
             for id_ in new_ids

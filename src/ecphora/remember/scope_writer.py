@@ -33,7 +33,7 @@ from ..model.types import Access, AccessKind, Extraction, Kind, Node, NodeId, Ve
 from . import documents, encode, repeats
 from .english_vectors import embed_english, english_memories, with_english_vectors
 from .graph_cache import GraphCache
-from .store_as_query import store_accesses, writes_on_store
+from .write_recall import store_accesses, writes_on_store
 
 MAX_RETRIES = 100
 """The number of times that a write batch is built again because another process committed first."""
@@ -83,7 +83,7 @@ class VectorSource:
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """Episodes to remember: those that are new, those that exist, and those blocked by a tombstone."""
+    """Episodes to remember: new episodes, episodes that exist, and episodes blocked by a tombstone."""
 
     new: list[documents.CheckedEpisode]
     existing: list[documents.CheckedEpisode]
@@ -100,7 +100,7 @@ class Classification:
 
     @property
     def ids(self) -> tuple[tuple[NodeId, ...], tuple[NodeId, ...], tuple[NodeId, ...]]:
-        """The ids of the new episodes, of those that exist, and of the blocked ones."""
+        """The ids of the new episodes, of the episodes that exist, and of the blocked episodes."""
         new, existing, blocked = (
             tuple(episode.id for episode in group) for group in (self.new, self.existing, self.blocked)
         )
@@ -159,7 +159,7 @@ class ScopeWriter:
         return self.with_kept_codes(batch, dict(zip((node.id for node in nodes), codes, strict=True)))
 
     def with_kept_codes(self, batch: WriteBatch, codes: Mapping[NodeId, bytes]) -> WriteBatch:
-        """A batch with token codes that the reranker has made; those of memories that are forgotten are left out."""
+        """A batch with token codes that the reranker has made; codes of forgotten memories are left out."""
         if not codes or not isinstance(self.reranker, CodeReranker):
             return batch
         return replace(batch, token_codes=codes, code_model=self.reranker.code_model)
@@ -167,7 +167,7 @@ class ScopeWriter:
     # ---- committing
 
     def try_commit(self, batch: WriteBatch, time_left: SecondsLeft | None = None) -> bool:
-        """Commit a write batch; False if another process changed what it was built from, so it must be built again.
+        """Commit a write batch; False if another process changed its basis, so that the batch must be built again.
 
         ``time_left`` bounds the wait for another process's lock, where the store has a handle that does not wait by
         itself; raises ``StoreBusy`` after it.
@@ -261,7 +261,7 @@ class ScopeWriter:
 
     @property
     def english_embedder(self) -> Embedder | None:
-        """The embedder of English vectors; None if there is none, or if those of the scope are of another model."""
+        """The embedder of English vectors; None without one, or if the scope's English vectors are of another model."""
         found = english_embedder(self.embedder)
         return None if found is None or self.cache.english_embedder_name not in {None, found.name} else found
 

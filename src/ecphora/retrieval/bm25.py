@@ -221,7 +221,7 @@ def _extend_word_counts(graph: Graph, cached: CachedDerivation[NDArray[np.float3
 
 
 def is_character(term_hashes: NDArray[np.uint32]) -> Mask:
-    """Which term hashes are those of single characters of scripts without spaces."""
+    """Which term hashes are hashes of single characters of scripts without spaces."""
     hashes, starts = _character_hashes(), _character_starts()
     found = starts[term_hashes >> START_SHIFT]
     places = np.flatnonzero(found)  # few: the others begin as no character's hash does

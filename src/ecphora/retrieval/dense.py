@@ -4,7 +4,7 @@ Terms of the query are matched by vector too, as a memory may say "my dog" for "
 
 Memories gain whose picture or sound is near to the one of the query. Cosines of different models cannot be compared
 with each other, nor with scores of text. So a cosine counts by how far it is above the other cosines in its own space,
-and what it adds is measured by the best score of the text.
+and its gain is measured by the best score of the text.
 """
 
 from dataclasses import dataclass, replace
@@ -88,7 +88,7 @@ def with_previous_turn(
 class _ContextLengths:
     """Which rows have a vector, and one before them; and the length of each row's vector with the one before it.
 
-    ``previous_rows`` are those of the graph.
+    ``previous_rows`` are the graph's.
     """
 
     has_previous: Mask
@@ -186,10 +186,11 @@ def media_fit(graph: Graph, query: MediaQuery) -> Scores:
 
 
 def media_gain(graph: Graph, query: Query, scores: Scores, eligible: Mask, confidence: float) -> Scores:
-    """What each eligible row gains by its media; ``scores`` and ``confidence`` are those of the text.
+    """What each eligible row gains by its media; ``scores`` and ``confidence`` come from the text.
 
-    It is measured by the best score of the text, times the square of one minus the confidence: the surer the text, the
-    less. A row that the text scores below the mean of what it finds, or does not find at all, is first lifted to that.
+    The gain is measured by the best score of the text, times the square of one minus the confidence: the surer the
+    text, the less. A row that the text scores below the mean of the rows that it finds, or does not find at all, is
+    first lifted to that mean.
     """
     if query.media is None:
         return graph.zeros()
@@ -202,7 +203,7 @@ def media_gain(graph: Graph, query: Query, scores: Scores, eligible: Mask, confi
 
 
 def join_media(graph: Graph, query: Query, activation: Activation) -> Activation:
-    """The activation with what the media add. The confidence stays that of the text: a near picture is no answer."""
+    """The activation with what the media add. The confidence stays the text's: a near picture is no answer."""
     if query.media is None:
         return activation
     eligible = filters.eligible(graph, query) if activation.eligible is None else activation.eligible

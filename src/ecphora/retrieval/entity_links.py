@@ -3,10 +3,10 @@
 A link leads from a memory through an entity that it mentions to the memories about that entity, or that mention it.
 Alias groups are entities that are the same.
 
-An entity's vector is the mean of those of the memories that mention it: EcphoryRAG's E, SYNAPSE's concepts. A published
-engram is embedded as "name: description", its description written by a language model. The mean costs nothing to write,
-follows every new mention, and keeps nothing of a memory that was forgotten. :func:`entity_vectors` keeps the vectors of
-all entities of a graph; :func:`unit_vectors` makes those of a few, from some of the memories.
+An entity's vector is the mean of the vectors of the memories that mention it: EcphoryRAG's E, SYNAPSE's concepts. A
+published engram is embedded as "name: description", its description written by a language model. The mean costs nothing
+to write, follows every new mention, and keeps nothing of a memory that was forgotten. :func:`entity_vectors` keeps the
+vectors of all entities of a graph; :func:`unit_vectors` makes the vectors of a few, from some of the memories.
 """
 
 from collections.abc import Iterable, Mapping
@@ -95,7 +95,7 @@ def follow_entities(
 
     Returns the rows *about* such an entity, each as strong as its best seed, and the rows that *share* such entities
     with a seed, each with the summed rarity of the shared entities times the strength of that seed; the best seed
-    counts. ``strengths`` are those of the seeds, clipped to 0..1.
+    counts. ``strengths`` are the strengths of the seeds, clipped to 0..1.
     """
     edges = graph.edges
     out_edges, seed_index = graph.edges_from(seeds, Link.MENTIONS)
@@ -179,9 +179,9 @@ def rarity(mention_counts: NDArray[np.float64] | NDArray[np.int64], memory_count
     """ln(1 + n / m) / ln(1 + n) of entities with m mentions in n memories, in 0..1: 1 for one mention.
 
     An entity that many memories mention says little about each of them. It is the specificity of Karen Spärck Jones, "A
-    statistical interpretation of term specificity and its application in retrieval", 1972, smoothed, and divided by
-    that of an entity with a single mention. HippoRAG's node specificity 1 / m falls too steeply for dialogue, where the
-    entities that matter are mentioned often. Terms have BM25's own idf instead (:func:`.bm25.idf`).
+    statistical interpretation of term specificity and its application in retrieval", 1972, smoothed, and divided by the
+    specificity of an entity with a single mention. HippoRAG's node specificity 1 / m falls too steeply for dialogue,
+    where the entities that matter are mentioned often. Terms have BM25's own idf instead (:func:`.bm25.idf`).
     """
     n = max(1, memory_count)
     return np.log1p(n / np.maximum(1, mention_counts)) / np.log1p(n)
@@ -288,7 +288,7 @@ class EntityVectors:
 
 
 def entity_vectors(graph: Graph) -> EntityVectors:
-    """The entity vectors of a graph, updated from those of the earlier graph."""
+    """The entity vectors of a graph, updated from the vectors of the earlier graph."""
     return graph.derive("entity vectors", _update)
 
 

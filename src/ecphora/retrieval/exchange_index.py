@@ -15,9 +15,9 @@ RECALL_SOURCE = "recall"
 def eligible_exchanges(graph: Graph, query: Query, eligible: Mask) -> Mask:
     """The exchanges that may be shown if only the memories under ``eligible`` may be.
 
-    A response may repeat any memory that was recalled for it, so all of these must be eligible, and the exchange must
-    have happened and been recorded in time. One with such memories needs no name or metadata that passes the query's
-    filter; one without must pass it itself.
+    A response may repeat any memory that was recalled for it, so all these memories must be eligible, and the exchange
+    must have happened and been recorded in time. An exchange with such memories needs no name or metadata that passes
+    the query's filter; an exchange without them must pass the filter itself.
     """
     exchanges = graph.of_kind(Kind.EXCHANGE)
     if not exchanges.any():

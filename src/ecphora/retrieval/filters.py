@@ -55,7 +55,7 @@ def eligible(graph: Graph, query: Query) -> Mask:
 
 
 def matching(graph: Graph, query: Query, among: Mask) -> Mask:
-    """The same of other rows, such as exchanges: those of ``among`` that pass the query's filter and times."""
+    """The same for other rows, such as exchanges: the rows of ``among`` that pass the query's filter and times."""
     nodes, where = graph.nodes, query.where
     mask = among.copy()
     _apply_names_and_bounds(mask, graph, where)
@@ -122,9 +122,9 @@ def _apply_condition(mask: Mask, graph: Graph, where: Filter) -> None:
 FIELDS: Mapping[str, str] = {"speakers": "speaker", "sessions": "session", "sources": "source"}
 """The fields of a filter that take names, which are columns and vocabularies of a graph too, and the noun for one."""
 MAX_NEAR = 5
-"""The stored names shown beside one that no memory has."""
+"""The stored names shown for a name that no memory has."""
 MAX_COMPARED = 1_000
-"""The stored names that are compared with it: of more, those that appeared last."""
+"""The stored names that are compared with the unknown name: of more, the names that appeared last."""
 
 
 def find_codes(graph: Graph, field: str, names: str | Iterable[str]) -> list[int]:

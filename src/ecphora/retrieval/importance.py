@@ -1,7 +1,7 @@
 """Importance that grows with use and decays with time: Cognitive Weave, equations 5 and 7.
 
-Decay ranks memories lower that have not been used for long. Pruning lists those that may be archived, by Cognitive
-Weave's three conditions (docs/explanation/papers.md 5.7): importance below a threshold, no access for long,
+Decay ranks memories lower that have not been used for long. Pruning lists the memories that may be archived, by
+Cognitive Weave's three conditions (docs/explanation/papers.md 5.7): importance below a threshold, no access for long,
 structurally unimportant. Nothing here deletes anything: a decayed or archived memory is still recalled if nothing else
 is.
 """
@@ -23,8 +23,8 @@ _USE_KINDS = (AccessKind.RECALLED, AccessKind.USED)
 class ImportanceDecay:
     """The parameters of importance; times in days.
 
-    ``initial`` is I_0 of a memory that was never used and has no descriptions, ``base`` is I_base, ``half_life`` is
-    ln 2 / lambda_decay. ``alpha``, ``beta`` and ``gamma`` are those of the linear instance of equation 5.
+    ``initial`` is I_0 of a memory that was never used and has no descriptions, ``base`` is I_base, ``half_life`` is ln
+    2 / lambda_decay. ``alpha``, ``beta`` and ``gamma`` are the parameters of the linear instance of equation 5.
     """
 
     initial: float = 0.6  # inferred: 3 of 5, an extractor's middle
@@ -99,7 +99,7 @@ def _replay_uses(
     accesses = graph.accesses
     new_uses = graph.accesses_of_kind(*_USE_KINDS, first=start)
     new_uses = new_uses[np.argsort(accesses["rows"][new_uses], kind="stable")]
-    rows, times, nths = accesses["rows"][new_uses], accesses["at"][new_uses], accesses["nths"][new_uses]
+    rows, times, access_counts = accesses["rows"][new_uses], accesses["at"][new_uses], accesses["counts"][new_uses]
     kinds = graph.has_access_kind(_USE_KINDS[1], accesses=new_uses).astype(np.intp)
     starts = group_starts(rows)
     counts = np.diff(np.append(starts, len(rows)))
@@ -107,7 +107,7 @@ def _replay_uses(
         nth_uses = starts[counts > k] + k
         row, time = rows[nth_uses], times[nth_uses]
         days = np.maximum(0, time - updated_at[row]) / DAY
-        use_counts[row, kinds[nth_uses]] = np.maximum(use_counts[row, kinds[nth_uses]] + 1, nths[nth_uses])
+        use_counts[row, kinds[nth_uses]] = np.maximum(use_counts[row, kinds[nth_uses]] + 1, access_counts[nth_uses])
         frequency = 1 - np.exp(-use_counts[row].sum(axis=1) / 5)
         intrinsic[row] = np.minimum(1, decay.alpha * decay.apply(intrinsic[row], days) + decay.beta * frequency)
         links = decay.alpha * per_insight[row] * np.exp2(-days / decay.half_life) + decay.gamma

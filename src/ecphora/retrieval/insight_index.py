@@ -25,7 +25,7 @@ class InsightRecord:
 
 
 def newest_insights(graph: Graph) -> tuple[InsightRecord, ...]:
-    """Every insight, the latest recorded first, of these the one with most sources."""
+    """Every insight, the latest recorded first, among equals the insight with most sources first."""
     insights = sorted(
         all_insights(graph), key=lambda record: (-graph.nodes["recorded"][record.row], -len(record.sources), record.row)
     )
@@ -58,7 +58,7 @@ def eligible_insights(graph: Graph, query: Query, eligible: Mask) -> list[Insigh
 
 
 def load_insights(records: Iterable[InsightRecord], reader: NodeReader) -> list[Insight]:
-    """Load insights with their texts and those of their sources; one that was forgotten meanwhile is left out."""
+    """Load insights with their texts and their sources' texts; an insight that was forgotten meanwhile is left out."""
     insights = []
     for record in records:
         node, *_ = (*reader(np.array([record.row], np.intp)), None)

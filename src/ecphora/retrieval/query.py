@@ -64,13 +64,12 @@ def analyze(
 ) -> Query:
     """Check, analyze and embed a question, once for everything that uses it.
 
-    ``embed`` gives the vector of a question, ``embed_goal`` that of the goal, ``embed_words`` those of the words of a
-    question that was just embedded; none is called for an empty graph. ``embed_english`` gives the English vector of a
-    question; it is called for an English question to a graph with English vectors. ``read_nodes`` fetches the memories
-    that may say who "my sister" in a question is; it is not called for other questions. ``zone`` is that of times
-    without an offset, and of the days that the question names.
-    Raises ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of another
-    length.
+    ``embed`` gives the vector of a question, ``embed_goal`` the vector of the goal, ``embed_words`` the vectors of the
+    words of a question that was just embedded; none is called for an empty graph. ``embed_english`` gives the English
+    vector of a question; it is called for an English question to a graph with English vectors. ``read_nodes`` fetches
+    the memories that may say who "my sister" in a question is; it is not called for other questions. ``zone`` is the
+    zone of times without an offset, and of the days that the question names. Raises ``InvalidInput`` for an invalid
+    argument, and ``EmbedderMismatch`` if the graph has vectors of another length.
     """
     question, where, event_time, recording_time = check_query(question, where, as_of, known_at, retroactive, zone=zone)
     event_time = None if event_time is None else in_zone(event_time, zone)
@@ -185,9 +184,9 @@ def build_query(
     media: MediaQuery | None = None,
     zone: tzinfo = UTC,
 ) -> Query:
-    """Build a query from a text, its vector, and those of its words by the places of their terms.
+    """Build a query from a text, its vector, and the vectors of its words by the places of their terms.
 
-    ``named`` is the text with names in place of relations; terms and vectors are those of this text. ``zone`` is that
+    ``named`` is the text with names in place of relations; terms and vectors belong to this text. ``zone`` is the zone
     of the days and hours that the text names.
     """
     named = named or NamedQuestion(text)

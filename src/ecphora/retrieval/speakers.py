@@ -14,7 +14,7 @@ from ..model.types import NodeId, Query, Rows, Scores
 from .entity_links import alias_groups, expand_aliases
 
 MAIN_SHARE = 0.9
-"""The part of all turns, but for those of assistants, that a main speaker says at least."""
+"""The part of all turns, without assistants' turns, that a main speaker says at least."""
 
 
 def named_speaker_scores(graph: Graph, query: Query) -> Scores:

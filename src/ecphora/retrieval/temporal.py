@@ -105,7 +105,7 @@ _SENTENCE_END = lazy_pattern(r"(?<!\d)[.!?]\s+\w|[。！？]\s*\w|\n\s*\w")
 DAY = 86_400.0
 """Seconds."""
 SHORT, DATED = 32 * DAY, 8 * DAY
-"""The most seconds of a short time, a day to a month; and of one in which an event is dated, a day to a week."""
+"""The most seconds of a short time, a day to a month; and of a time in which an event is dated, a day to a week."""
 OPEN = 1000 * 366 * DAY
 """A time as long as this is open to one side: "before 2020"."""
 MAX_ROWS = 200
@@ -126,9 +126,9 @@ def is_short(time: Interval) -> bool:
 
 
 def time_tiers(graph: Graph, query: Query, eligible: Mask, scores: Scores) -> Rows:
-    """The tier of each row, 0 for one that is not of the time asked about, and if the question asks for anything else.
+    """The tier of each row, 0 for a row not of the time asked about, and if the question asks for anything else.
 
-    If there are many, only those with the best ``scores`` have a tier, and of equal ones the earliest.
+    If there are many, only the rows with the best ``scores`` have a tier, and of equal ones the earliest.
     """
     times = asked_times(query)
     if not times or rest_of_question(query.text):

@@ -114,9 +114,9 @@ class Supersessions:
     The later claim holds from ``valid_from`` to ``valid_to`` (seconds). ``recorded_at`` is when both were recorded and
     ``happened_at`` when the later memory happened, both in seconds. ``confidence`` in 0..1 is how sure it is that both
     claims have one topic. ``topic_terms`` are the term hashes of that topic; ``old_off_topic_terms`` and
-    ``new_off_topic_terms`` are those of whatever else the two memories say, None where they were never extracted.
-    ``is_contradiction`` marks pairs of which neither supersedes the other. ``edge_rows`` are the rows of the pairs'
-    edges; ``by_row`` has the entries of each memory's row.
+    ``new_off_topic_terms`` are the term hashes of whatever else the two memories say, None where they were never
+    extracted. ``is_contradiction`` marks pairs of which neither supersedes the other. ``edge_rows`` are the rows of the
+    pairs' edges; ``by_row`` has the entries of each memory's row.
     """
 
     old: Rows
@@ -225,7 +225,7 @@ def _term_hashes(stems: Iterable[str]) -> TermHashes:
 
 
 def list_updates(graph: Graph, read: NodeReader, limit: int, *, is_pending: bool = False) -> list[FactUpdate]:
-    """Detected updates and contradictions, those of the latest memories first; or those that are pending."""
+    """Detected updates and contradictions, the updates of the latest memories first; or the pending updates."""
     pairs = pending_supersessions(graph) if is_pending else supersessions(graph)
     latest = np.lexsort((-pairs.confidence, -pairs.new))[:limit]
     rows = np.unique(np.concatenate([pairs.old[latest], pairs.new[latest]]))
@@ -342,7 +342,7 @@ def _declared_end(graph: Graph, row: int, query: Query) -> float:
     return float(end) if recorded_at <= recorded_until and end <= happened_until else np.inf
 
 
-def as_known(
+def nodes_at_cutoffs(
     graph: Graph, rows: Sequence[int], nodes: Sequence[Node], query: Query
 ) -> list[tuple[Node, Validity | None]]:
     """Each node as known at the query's cutoffs, with its validity.

@@ -48,7 +48,7 @@ def copy_database(
 ) -> Backup:
     """Copy the current state of a connection's database while others go on writing to it.
 
-    The copy is made beside the target, accessible to its owner alone, and moved there once it is complete, verified
+    The copy is made next to the target, accessible to its owner alone, and moved there once it is complete, verified
     and on the disk. ``progress`` counts pages.
     """
     with translate_errors(target), temporary_file(target) as temporary:

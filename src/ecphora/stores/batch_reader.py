@@ -134,7 +134,7 @@ def read_media_vectors(db: apsw.Connection, scope: ScopeRow, *, through: int) ->
 def _read_media_vectors(
     db: apsw.Connection, scope: int, revisions: tuple[int, int], ids: "_IdLookup"
 ) -> tuple[MediaVector, ...]:
-    """The vectors after a revision through another; not those that are damaged, or not as long as their model's."""
+    """The vectors after a revision through another, without vectors damaged or not as long as their model's."""
     found = db.execute(
         """SELECT node, position, model, value FROM media_vector WHERE scope = ? AND revision > ? AND revision <= ?
            ORDER BY revision, node, position, model""",
@@ -148,7 +148,7 @@ def _read_media_vectors(
 
 
 def parse_media_vectors(found: Iterable[Any]) -> Iterator[tuple[Any, Vector | None]]:
-    """Rows that end with a model and a value, each with its vector; None for one that is damaged."""
+    """Rows that end with a model and a value, each with its vector; None for a damaged vector."""
     rows = list(found)
     counts = Counter((model, len(value) // 2) for *_, model, value in rows)
     dims = {model: dim for (model, dim), _ in reversed(counts.most_common())}

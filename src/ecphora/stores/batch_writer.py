@@ -33,7 +33,7 @@ from .vector_writer import VectorWriter, write_token_codes
 def write_media_vectors(
     db: apsw.Connection, scope: int, revision: int, seq_of: Callable[[NodeId], int], vectors: Iterable[MediaVector]
 ) -> tuple[MediaVector, ...]:
-    """Write the vectors of media; return them as readers will see them. A vector replaces that of its medium.
+    """Write the vectors of media; return them as readers will see them. A vector replaces an earlier one of its medium.
 
     Raises ``InvalidInput`` if the vectors of one model differ in length, and ``WrongVector`` for another length than 1.
     """
@@ -100,7 +100,7 @@ class BatchWriter:
         self._forget(batch.tombstones)
         must_reload = not (batch.nodes or batch.edges) and self._delete_last_entities()
         self._update_entities(batch.entities)
-        self._reopen(batch.reopened)
+        self._restore_validity(batch.restored_validity)
         nodes = self._insert_nodes(batch)
         vector_writer = VectorWriter(self.db, self.scope_name, self.scope, self.revision, self._seq_of)
         written = vector_writer.write(batch)
@@ -191,7 +191,7 @@ class BatchWriter:
         )
         self._require_reload()
 
-    def _reopen(self, nodes: Sequence[NodeId]) -> None:
+    def _restore_validity(self, nodes: Sequence[NodeId]) -> None:
         """Delete the ends of validity of nodes."""
         if not nodes:
             return
@@ -249,7 +249,7 @@ class BatchWriter:
         existing = [access for access in accesses if self._has_node(access.node)]
         counts: dict[tuple[int, AccessKind | Mark], int] = {}
         numbered = tuple(
-            replace(access, seq=self._next_seq(), nth=self._next_nth(access, counts)) for access in existing
+            replace(access, seq=self._next_seq(), count=self._next_count(access, counts)) for access in existing
         )
         columns = ", ".join(row_mapping.ACCESS_COLUMNS)
         self.db.executemany(
@@ -261,14 +261,14 @@ class BatchWriter:
         )
         return numbered
 
-    def _next_nth(self, access: Access, counts: dict[tuple[int, AccessKind | Mark], int]) -> int:
-        """Return the number of an access among those of its kind, at least its own ``nth``."""
+    def _next_count(self, access: Access, counts: dict[tuple[int, AccessKind | Mark], int]) -> int:
+        """Return the number of an access among the accesses of its kind, at least its own ``count``."""
         group = self.seq_by_id[access.node], access.kind
         if group not in counts:
             query = "SELECT max(nth) FROM access WHERE scope = ? AND node = ? AND kind = ?"
             stored = self.db.execute(query, (self.scope.key, group[0], ACCESS_KIND_CODES[access.kind])).get
             counts[group] = stored or int(access.kind == AccessKind.ENCODED)  # storing it was its first
-        counts[group] = max(counts[group] + 1, access.nth)
+        counts[group] = max(counts[group] + 1, access.count)
         return counts[group]
 
     def _update_retention(self, new_access_count: int) -> LogRetention:

@@ -122,7 +122,7 @@ def open_with_files(path: Path, lock_timeout_ms: int) -> tuple[apsw.Connection, 
 
 
 def _has_moved(db: apsw.Connection) -> bool:
-    """Whether the path leads to another file than the one that is open; False where an open file cannot be replaced."""
+    """Whether the path leads to another file than the open file; False where an open file cannot be replaced."""
     answer = ctypes.c_int(0)
     db.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(answer))
     return bool(answer.value)

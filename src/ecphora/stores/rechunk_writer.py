@@ -35,7 +35,7 @@ class RechunkedDocument:
     """A chunked text as it was read, and its new chunks.
 
     ``batch`` is what remembering the new chunks would write: their nodes first, with analyses, vectors, entities and
-    mentions. ``new_for_old`` has for each old chunk the index of the new one that has most of it, ``old_for_new`` the
+    mentions. ``new_for_old`` has for each old chunk the index of the new chunk that has most of it, ``old_for_new`` the
     reverse. ``claim_id`` returns the id of a claim with that text in a new chunk, by its index; None if the chunk does
     not make the claim.
     """

@@ -43,7 +43,7 @@ class FileFormat:
 
 
 def read_file_format(path: Path) -> FileFormat:
-    """Read a file's format from its bytes, not through SQLite, which creates files beside one that it opens.
+    """Read a file's format from its bytes, not through SQLite, which creates files next to a database that it opens.
 
     Raises ``StoreDamaged`` if it is not an SQLite database, ``StoreReadOnly`` if it cannot be read.
     """

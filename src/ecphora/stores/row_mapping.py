@@ -156,7 +156,7 @@ def _parse_time_mentions(text: str, node: NodeId) -> tuple[Interval, ...]:
 def access_to_row(access: Access, node: int) -> Row:
     """Convert an access to values of ``ACCESS_COLUMNS``; ``node`` is the node's ``seq``."""
     at = (access.at - _EPOCH) // _MICROSECOND
-    return node, ACCESS_KIND_CODES[access.kind], access.nth, access.seq, at, float(access.strength)
+    return node, ACCESS_KIND_CODES[access.kind], access.count, access.seq, at, float(access.strength)
 
 
 def from_microseconds(value: Any) -> datetime:
@@ -169,10 +169,10 @@ def from_microseconds(value: Any) -> datetime:
 
 def row_to_access(row: Sequence[Any], node: NodeId) -> Access:
     """Convert values of ``ACCESS_COLUMNS`` to an access; raises ``ValueError`` for an invalid time or kind."""
-    _, kind, nth, seq, at, strength = row
+    _, kind, count, seq, at, strength = row
     if kind not in range(len(ACCESS_KINDS)):
         raise ValueError(f"{kind!r} is not a kind of access")
-    return Access(node, from_microseconds(at), ACCESS_KINDS[kind], strength, seq, nth)
+    return Access(node, from_microseconds(at), ACCESS_KINDS[kind], strength, seq, count)
 
 
 def vector_to_blob(vector: Vector, dim: int, node: NodeId) -> bytes:
@@ -252,7 +252,7 @@ def half_blobs_to_vectors(blobs: Sequence[SqlValue], dim: int) -> tuple[Vectors,
 
 
 def _join(blobs: Sequence[SqlValue], size: int) -> tuple[bytes, Mask]:
-    """All bytes together, with zeros in the place of those that have another size, and which have it."""
+    """All bytes together, with zeros in the place of blobs of another size, and which blobs have the size."""
     fits = [isinstance(blob, bytes) and len(blob) == size for blob in blobs]
     joined = b"".join(blob if fit else bytes(size) for blob, fit in zip(blobs, fits, strict=True))  # type: ignore[misc]
     return joined, np.array(fits, np.bool_)

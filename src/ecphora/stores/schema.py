@@ -31,11 +31,11 @@ def check_format(db: apsw.Connection, path: Path) -> None:
 def check_schema(db: apsw.Connection, path: Path) -> None:
     """Raise ``StoreDamaged`` for a trigger, view, table or index that no migration makes, before anything is written.
 
-    A trigger would run at every write, and change or copy what it likes.
+    A trigger would run at every write, and change or copy anything.
     """
     tables, triggers = _known_objects()
     for type_, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master"):
-        # The SQL of a table depends on the version of SQLite that changed it; that of a trigger does not.
+        # The SQL of a table depends on the version of SQLite that changed it; the SQL of a trigger does not.
         is_known = sql in triggers if type_ == "trigger" else (type_, name) in tables
         if not is_known and not str(name).startswith("sqlite_"):
             raise StoreDamaged(

@@ -83,14 +83,14 @@ def _check_names(db: apsw.Connection, name: str, new_name: str) -> ScopeRow:
     """The scope of a name; raises an error if there is none, or if there is one of the new name."""
     scope = find_scope(db, name)
     if scope is None:
-        raise UnknownName(f"there is no scope {name!r}; Memory.scopes() lists those that there are")
+        raise UnknownName(f"there is no scope {name!r}; Memory.scopes() lists the scopes")
     if find_scope(db, new_name) is not None:
         raise InvalidInput(f"there is a scope {new_name!r} already; choose another name")
     return scope
 
 
 def _scope_tables(db: apsw.Connection) -> list[tuple[str, list[str], str]]:
-    """The tables with rows of scopes: name, columns, and the order that keeps that of the rows; nodes come first."""
+    """The tables with rows of scopes: name, columns, and an order that keeps the order of rows; nodes come first."""
     query = """SELECT t.name, t.wr FROM pragma_table_list t JOIN pragma_table_info(t.name) c
                WHERE t.schema = 'main' AND t.type = 'table' AND c.name = 'scope' ORDER BY t.name <> 'node', t.name"""
     found: list[tuple[str, list[str], str]] = []

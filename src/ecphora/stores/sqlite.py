@@ -229,7 +229,7 @@ class SQLiteStore(OpenInEachProcess):
             return read_scopes(self._open_connection())
 
     def undo_batches(self, scope: str, /) -> list[UndoBatch]:
-        """Return the undo batches, the one that wrote last at the end."""
+        """Return the undo batches, the batch that wrote last at the end."""
         with self._transaction("DEFERRED") as db:
             target = find_scope(db, scope)
             return undo_batches.read_undo_batches(db, target.key) if target else []

@@ -82,7 +82,7 @@ class _StoredBatch:
 
 
 def read_undo_batches(db: apsw.Connection, scope: int) -> list[UndoBatch]:
-    """The undo batches of a scope, the one that wrote last at the end."""
+    """The undo batches of a scope, the batch that wrote last at the end."""
     return [stored.batch for stored in _read(db, scope).values()]
 
 
@@ -96,7 +96,7 @@ def read_node_ids(db: apsw.Connection, scope: int, batch_id: str) -> list[NodeId
 def undo_batch(db: apsw.Connection, scope_name: str, scope: int, batch_id: str, revision: int) -> NodeDeletion:
     """Delete every row of the latest undo batch, and what was derived from its nodes since; set its cursors back.
 
-    Names that other memories mention stay. ``revision`` is that of the undo. Readers must reload.
+    Names that other memories mention stay. ``revision`` is the revision of the undo. Readers must reload.
     """
     batches = _read(db, scope)
     latest = next(reversed(batches), None)

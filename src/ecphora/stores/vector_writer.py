@@ -37,7 +37,7 @@ class VectorWriter:
         self._seq_of = seq_of
 
     def write(self, batch: WriteBatch) -> WrittenVectors:
-        """Write the vectors of the batch's embedder; those of another model than the scope's wait for the switch."""
+        """Write the vectors of the batch's embedder; vectors of another model than the scope's wait for the switch."""
         scope, model = self._scope, batch.embedder
         if not batch.vectors:
             return WrittenVectors(scope.embedder, {})
@@ -61,7 +61,7 @@ class VectorWriter:
         return WrittenVectors(current, _as_read(blobs, dim) if current == model else {})
 
     def write_english(self, batch: WriteBatch) -> WrittenVectors:
-        """Write the English vectors; those of another model than the scope's are left out."""
+        """Write the English vectors; vectors of another model than the scope's are left out."""
         scope, model = self._scope, batch.english_embedder
         if not batch.english_vectors:
             return WrittenVectors(scope.english_embedder, {})
@@ -87,7 +87,7 @@ class VectorWriter:
         return {node: row_mapping.vector_to_blob(vectors[node], dim, node) for node in ordered}
 
     def switch_embedder(self, batch: WriteBatch) -> str | None:
-        """Make the batch's embedders those of the scope, delete all other vectors, and return the English embedder."""
+        """Make the batch's embedders the scope's, delete all other vectors, and return the English embedder."""
         db, key, model = self._db, self._scope.key, batch.embedder
         missing = db.execute(
             """SELECT count(*) FROM vector v WHERE v.scope = ?1 AND v.model = ?2
@@ -144,9 +144,9 @@ def _as_read(blobs: Mapping[NodeId, bytes], dim: int) -> dict[NodeId, np.ndarray
 
 
 def write_token_codes(db: apsw.Connection, scope: int, batch: WriteBatch) -> None:
-    """Write the token codes of a batch; each replaces those of its node that another model made.
+    """Write the token codes of a batch; each replaces the codes of its node that another model made.
 
-    Those of nodes that are gone are left out: nothing of what was forgotten comes back.
+    Codes of nodes that are gone are left out: nothing of what was forgotten comes back.
     """
     if not batch.token_codes:
         return

@@ -34,7 +34,7 @@ class GoldenHit:
 
 @dataclass(frozen=True, slots=True)
 class GoldenQuestion:
-    """A question and what it brought back, best first; ``evidence`` is None if it was not asked yet."""
+    """A question and the hits that it brought back, best first; ``evidence`` is None if it was not asked yet."""
 
     question: str
     evidence: str | None = None
@@ -59,9 +59,9 @@ class Golden:
     ) -> None:
         """Ask the questions, and compare the evidence and the first ``limit`` hits with those in the file.
 
-        Without ``questions``, those in the file are asked. The file is ``golden/NAME.json`` beside the test; its name
-        is that of the test unless ``name`` is given. Hits are compared by id, or by text where the id has changed. The
-        other keywords are those of :meth:`ecphora.Memory.recall`.
+        Without ``questions``, the questions in the file are asked. The file is ``golden/NAME.json`` next to the test;
+        NAME is the name of the test unless ``name`` is given. Hits are compared by id, or by text where the id has
+        changed. The other keywords are the keywords of :meth:`ecphora.Memory.recall`.
 
         Raises ``AssertionError`` with a table of what moved, was lost or is new.
         """
@@ -182,7 +182,7 @@ def _check_questions(questions: object) -> list[str]:
 
 
 def _file_stem(name: object) -> str:
-    """A name as a file name; one that has to be changed gets a digest, so that no two names share a file."""
+    """A name as a file name; a name that has to be changed gets a digest, so that no two names share a file."""
     name = check_name("name", name)
     stem = _UNSAFE.sub("_", name)[:MAX_STEM_CHARS].lstrip(".")
     return (

@@ -1,5 +1,5 @@
 """The contract of importers."""
-# ruff: noqa: S101, PLC0415  # these are tests; pytest is imported by the one that needs it
+# ruff: noqa: S101, PLC0415  # these are tests; pytest is imported by the test that needs it
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class ImporterContract:
         assert second.created == ()
 
     def test_progress_grows_to_the_total(self, importer: Importer, sample: str) -> None:
-        """An importer may report nothing; what it reports never falls and never exceeds the total."""
+        """An importer may report nothing; the reported count never falls and never exceeds the total."""
         reports: list[tuple[int, int]] = []
         for _ in importer.read(str(sample), progress=lambda done, total: reports.append((done, total))):
             pass

@@ -64,7 +64,7 @@ class FakeChatServer(FakeServer):
         self.url = f"{self.address}/v1"
 
     def complete_response(self, scripted: ScriptedResponse) -> Response:
-        """A full response for one that may be the text of a reply."""
+        """A full response for a scripted response that may be the text of a reply."""
         return super().complete_response(chat_completion(scripted) if isinstance(scripted, str) else scripted)
 
 
@@ -78,7 +78,7 @@ def chat_completion(text: str, tokens_in: int = 11, tokens_out: int = 7) -> dict
 class LLMContract:
     """The contract of every language model. The fixture ``llm`` returns the one to test; it need not be clever.
 
-    ``unavailable_llm`` returns one that cannot answer, if there is such a thing.
+    ``unavailable_llm`` returns a language model that cannot answer, if there is such a thing.
     """
 
     texts: Sequence[str] = ("Hello.", "你好", "👋", "\ud800", "\0", "<|im_end|>", '"}', "word " * 200)

@@ -1,4 +1,4 @@
-"""Checks for tests of a memory: what a question must bring back, and what it must not."""
+"""Checks for tests of a memory: what a question must bring back, and what must not come back."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -52,8 +52,7 @@ def must_recall(
 
     ``expected`` is an id, a part of the text (in any case, white space counts as one space), or a function that says
     whether a hit is the one. A text that is the id of a memory stands for this memory. ``evidence`` is the least that
-    the recollection must have. The other keywords are those of :meth:`ecphora.Memory.recall`; nothing is
-    logged.
+    the recollection must have. The other keywords are the keywords of :meth:`ecphora.Memory.recall`; nothing is logged.
 
     Raises ``AssertionError``, which shows what came back and says why the memory did not.
     """
@@ -86,7 +85,7 @@ def must_not_recall(
     """Check that a memory is not among the first ``within`` hits of a question, and return the recollection.
 
     ``unwanted`` stands for a memory as in :func:`must_recall`. ``evidence`` is the most that the recollection may have:
-    with ``evidence="none"`` and no ``unwanted``, the question must be one that the memory cannot answer.
+    with ``evidence="none"`` and no ``unwanted``, the memory must not be able to answer the question.
 
     Raises ``AssertionError``, which shows what came back.
     """
@@ -120,7 +119,7 @@ def describe_hit(hit: Hit) -> str:
 
 def _check_evidence(value: object) -> Evidence | None:
     try:
-        return None if value is None else Evidence(value)  # type: ignore[arg-type]  # it says what it takes
+        return None if value is None else Evidence(value)  # type: ignore[arg-type]  # raises for other values
     except ValueError:
         raise InvalidInput(f"evidence is {show(value)}; give 'strong', 'weak' or 'none'") from None
 
@@ -154,7 +153,7 @@ def _name(expected: Expected | None) -> str:
 
 
 def _describe(found: Recollection, matches: Callable[[Hit], bool]) -> Iterator[str]:
-    """The hits as a table; those that match are marked."""
+    """The hits as a table; the hits that match are marked."""
     yield f"what came back ({_describe_band(found.evidence)}, confidence {found.confidence:.2f}):"
     for rank, hit in enumerate(found, 1):
         mark = ">" if matches(hit) else " "

@@ -21,8 +21,8 @@ ASKED_ON = date(2026, 5, 3)
 class RerankerContract:
     """The contract of every reranker. The fixture ``reranker`` returns the one to test.
 
-    ``unavailable_reranker`` returns one that cannot answer, if there is such a thing. ``tolerance`` is how much a
-    passage's score may change with the other passages of a call, for models whose rounding depends on them.
+    ``unavailable_reranker`` returns a reranker that cannot answer, if there is such a thing. ``tolerance`` is how much
+    a passage's score may change with the other passages of a call, for models whose rounding depends on them.
     """
 
     question: str = "Where does Ana live?"

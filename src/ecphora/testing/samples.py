@@ -137,7 +137,7 @@ def sample_vector(text: str) -> Vector:
 
 
 def sample_english_vector(text: str) -> Vector:
-    """A unit vector of 8 numbers, the same for the same text: shorter than those of the scope's embedder."""
+    """A unit vector of 8 numbers, the same for the same text: shorter than the vectors of the scope's embedder."""
     vector = sample_vector(text)[:8] + np.float32(0.1)
     return (vector / np.linalg.norm(vector)).astype(np.float16).astype(np.float32)
 
@@ -159,7 +159,7 @@ def _counted(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
 
 
 def sample_node(id_: NodeId, text: str = "", *, minutes: float = 0, offset: float = 0, **fields: Any) -> Node:
-    """Return an episode some minutes after noon; ``fields`` are those of :class:`~ecphora.model.types.Node`.
+    """Return an episode some minutes after noon; ``fields`` are the fields of :class:`~ecphora.model.types.Node`.
 
     It was told where the clock is ``offset`` hours ahead of UTC.
     """

@@ -59,7 +59,7 @@ class FakeServer:
         self._http.server_close()
 
     def complete_response(self, scripted: ScriptedResponse) -> Response:
-        """A full response for one that may be its content alone."""
+        """A full response for a scripted response that may be its content alone."""
         return scripted if isinstance(scripted, tuple) else (200, {}, scripted)
 
     def _respond(self, path: str, body: dict[str, Any], authorization: str | None) -> Response:

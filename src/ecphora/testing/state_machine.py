@@ -1,5 +1,5 @@
 """Random histories of one store, written and read through two handles. Hypothesis is imported on use."""
-# ruff: noqa: S101, PLC0415  # these are tests; Hypothesis is imported by those that need it, so that the rest does not
+# ruff: noqa: S101, PLC0415  # these are tests; Hypothesis is imported where needed, so that the rest does not
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, replace

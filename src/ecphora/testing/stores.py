@@ -2,7 +2,7 @@
 
 This file is over 400 lines because it is the whole contract of a store, one class that a third party inherits.
 """
-# ruff: noqa: S101, PLC0415  # these are tests; Hypothesis is imported by those that need it, so that the rest does not
+# ruff: noqa: S101, PLC0415  # these are tests; Hypothesis is imported where needed, so that the rest does not
 
 import multiprocessing
 import pickle
@@ -118,7 +118,7 @@ class StoreContract:
                     item.happened_at.isoformat() for item in batch.nodes
                 ], "the offset of a time is lost"
                 assert (result.edges, result.validity_ends) == (batch.edges, batch.validity_ends)
-                assert [replace(item, seq=0, nth=0) for item in result.accesses] == list(batch.accesses)
+                assert [replace(item, seq=0, count=0) for item in result.accesses] == list(batch.accesses)
                 analysis, expected = result.analyses["a"], batch.analyses["a"]
                 assert analysis.term_hashes.tolist() == expected.term_hashes.tolist()
                 assert analysis.term_counts.tolist() == expected.term_counts.tolist()
@@ -209,7 +209,7 @@ class StoreContract:
             assert self.check_integrity(store) == []
 
     def test_english_vectors_come_back_with_the_vectors(self, locations: Locations) -> None:
-        """They come back through ``commit`` and ``changes_since`` alike; a later one replaces that of its node."""
+        """They come back through ``commit`` and ``changes_since`` alike; a later one replaces the earlier."""
         with closing(locations()()) as store:
             batch = sample_batch(sample_node("a"), sample_node("zh", "你好"), sample_node("b"))
             early = apply_batch(Graph(), store.commit(SCOPE, batch))
@@ -245,7 +245,7 @@ class StoreContract:
             assert self.check_integrity(store) == []
 
     def test_snapshot_is_deleted_with_a_memory(self, locations: Locations) -> None:
-        """It is that of the latest revision, or none is written; nothing of it outlives what is deleted or changed."""
+        """It is of the latest revision, or none is written; nothing of it outlives what is deleted or changed."""
         with closing(locations()()) as store:
             if not isinstance(store, SnapshotStore):
                 return
@@ -274,7 +274,7 @@ class StoreContract:
             assert self.check_integrity(store) == []
 
     def test_english_vectors_of_another_model_are_left_out(self, locations: Locations) -> None:
-        """Also those beside the vectors of another embedder than the scope's. All else of the batch is written."""
+        """Also English vectors that come with vectors of another embedder. All else of the batch is written."""
         with closing(locations()()) as store:
             early = apply_batch(Graph(), store.commit(SCOPE, sample_batch(sample_node("a"))))
             others = (
@@ -314,7 +314,7 @@ class StoreContract:
             assert self.check_integrity(store) == []
 
     def test_media_vectors_have_a_space_for_each_model(self, locations: Locations) -> None:
-        """They come back through ``commit`` and ``changes_since`` alike; a later one replaces that of its medium."""
+        """They come back through ``commit`` and ``changes_since`` alike; a later one replaces the earlier."""
         with closing(locations()()) as store:
             vectors = [sample_media_vector("a", 1), sample_media_vector("b"), sample_media_vector("a", 1, "audio")]
             batch = sample_batch(sample_node("a"), sample_node("b"), media_vectors=tuple(reversed(vectors)))

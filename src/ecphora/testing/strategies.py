@@ -51,7 +51,7 @@ class StrategyContract:
                     assert ((steps >= -1) & (steps < len(graph))).all()
 
     def test_eligible_rows_are_those_of_the_filter(self, strategy: Strategy) -> None:
-        """A strategy that hands on the eligible rows hands on those that recall would compute."""
+        """A strategy that hands on the eligible rows hands on the rows that recall would compute."""
         for graph, query in _graphs_and_queries():
             eligible = strategy.activate(query, graph).eligible
             assert eligible is None or (eligible == filters.eligible(graph, query)).all()

@@ -1,4 +1,4 @@
-"""Remembers the texts that a model tells by one call of a tool: in parts, and what it says again."""
+"""Remembers the texts that a model tells by one call of a tool: in parts, and with repeats."""
 
 from collections.abc import Callable, Sequence
 

@@ -65,14 +65,14 @@ class EntityResolver:
             int(name): int(rows[place]) for name, place in zip(mentions.entities, mentions.row_index, strict=True)
         }
         for row in rows.tolist():
-            self._propose_stated(row)
+            self._propose_stated_aliases(row)
         for name, row in latest.items():
             self._retract_ambiguous(name, row)
             for pair in self._candidate_pairs(name):
-                self._judge_pair(pair)
+                self._propose_matching_aliases(pair)
         return tuple(self._edges.values())
 
-    def _propose_stated(self, row: int) -> None:
+    def _propose_stated_aliases(self, row: int) -> None:
         """Propose the aliases that a memory states, where both names are known."""
         for alias, name in self.name_index.stated_aliases(row):
             alias_row, name_row = (
@@ -92,7 +92,7 @@ class EntityResolver:
                     self._seen_pairs.add((short, full))
                     yield NamePair(short, full, short_key, full_key)
 
-    def _judge_pair(self, pair: NamePair) -> None:
+    def _propose_matching_aliases(self, pair: NamePair) -> None:
         key = _ordered_pair(pair.short, pair.full)
         if (
             key in self._edges

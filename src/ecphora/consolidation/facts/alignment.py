@@ -12,7 +12,7 @@ from .update_candidates import CandidatePair
 from .utterances import RuleMatch, Utterance
 
 MAX_STATEMENT_PAIRS = 8
-"""Pairs of statements of two memories that the rules are tried on: those that share most."""
+"""Pairs of statements of two memories that the rules are tried on: the pairs that share most."""
 MAX_WINDOW_CHARS = 240
 """Characters of a memory that the cross-encoder reads, around its statement."""
 
@@ -71,8 +71,8 @@ def _best_aligned_statements(
 ) -> tuple[int, int, RuleMatch | None]:
     """The positions of the two best aligned statements of two memories, and the rules' match of them.
 
-    Best is the pair with the most confident rule match; else the one that shares most; among equals one with a change
-    signal. Greetings come last.
+    Best is the pair with the most confident rule match; else the pair that shares most; among equals a pair with a
+    change signal. Greetings come last.
     """
     ranked = [
         (

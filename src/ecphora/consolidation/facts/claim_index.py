@@ -1,4 +1,4 @@
-"""The claims of language models by subject and attribute: a claim is compared only with those of its key, by a lookup.
+"""The claims of language models by subject and attribute: a claim is compared only with claims of its key, by a lookup.
 
 Cognitive Weave's contradiction check with a model, docs/explanation/papers.md 5.8.1.
 The index of a graph grows with the graph.
@@ -49,7 +49,7 @@ class ClaimIndex:
         self._by_key.setdefault(str(claim.metadata[FACT_KEY]), []).append(claim)
 
     def entry(self, node: Node, source: NodeId) -> IndexedClaim:
-        """The entry of a new claim: its moment is that of the memory it comes from."""
+        """The entry of a new claim: its moment is the moment of its source memory."""
         row = self._graph.row(source)
         moment = Timestamp(0.0) if row is None else self._moments.timestamp(row)
         return IndexedClaim(node.id, moment, node.metadata, _attribution(node.speaker, node.trust, node.metadata))

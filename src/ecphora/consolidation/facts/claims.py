@@ -1,8 +1,8 @@
 """Extracts the claims of new memories and the earlier claims they replace, found by index lookups, not by a full scan.
 
 Claims are read from the text of a statement when needed, and stored only if they replace, end, bound or contradict
-another. So the store grows with what changes, not with what is said. A claim that would replace one that it may not end
-(:mod:`~ecphora.retrieval.validity`) contradicts it instead.
+another. So the store grows with what changes, not with what is said. A claim that would replace a claim that it may not
+end (:mod:`~ecphora.retrieval.validity`) contradicts that claim instead.
 """
 
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ from ...model.types import Edge, Kind, Link, Node, NodeId, Rows
 from ...retrieval.validity import ClaimTopic
 from ..batching import adaptive_batches
 from .contradictions import is_contradiction
-from .judge import UpdateJudge
 from .memory_statements import MemoryStatements
 from .supersession import supersession_time
 from .topic_extraction import EmbedFunction, StatementInContext, extract_topic
+from .update_classifier import UpdateClassifier
 from .update_finder import ClaimUpdate, ScorePairs, UpdateFinder
 from .utterances import RuleMatch, Utterance
 
@@ -49,13 +49,13 @@ class ClaimBatch:
 class ClaimExtractor:
     """Reads the statements of memories, each once, and finds the claims that new ones replace.
 
-    With a ``judge`` and a cross-encoder's ``score``, the pairs that pass the gate are scored; else rules decide.
+    With a ``classifier`` and a cross-encoder's ``score``, the pairs that pass the gate are scored; else rules decide.
     ``similarity_floor`` is the cosine of two unrelated texts of ``embed``.
     """
 
     graph: Graph
     read: NodeReader
-    judge: UpdateJudge | None = None
+    classifier: UpdateClassifier | None = None
     score: ScorePairs | None = None
     embed: EmbedFunction | None = None
     similarity_floor: float = 0.0
@@ -73,10 +73,10 @@ class ClaimExtractor:
         batch, index, processed_count = ClaimBatch(), self._statements, 0
         step_rows = rows if step_rows is None else step_rows
         first_new_row = int(step_rows[0]) if len(step_rows) else 0
-        finder = UpdateFinder(index, first_new_row, self.judge, self.score, self.similarity_floor)
+        finder = UpdateFinder(index, first_new_row, self.classifier, self.score, self.similarity_floor)
         for batch_rows, max_pairs in work_slices(rows, len(step_rows), time_left):
             index.fetch(batch_rows.tolist())
-            finder.judge_rows(batch_rows, max_pairs, time_left)
+            finder.score_rows(batch_rows, max_pairs, time_left)
             for row in batch_rows.tolist():
                 if processed_count and time_left is not None and time_left() <= 0:
                     return replace(batch, processed_count=processed_count)
@@ -157,7 +157,8 @@ class ClaimExtractor:
 def work_slices(rows: Rows, step_size: int, time_left: SecondsLeft | None) -> Iterator[tuple[Rows, int]]:
     """Yield new memories in slices, each with the number of pairs that may be scored for it.
 
-    With a time limit the numbers are shares of those of a step of ``step_size`` memories, of which ``rows`` are a part.
+    With a time limit the numbers are shares of the number for a step of ``step_size`` memories, of which ``rows`` are a
+    part.
     """
     pairs_per_memory = max(MIN_SCORED_PAIRS / max(1, step_size), SCORED_PAIRS_PER_MEMORY)
     for index in adaptive_batches(len(rows), MAX_MEMORY_SLICE, time_left):

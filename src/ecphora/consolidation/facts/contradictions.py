@@ -10,13 +10,13 @@ from ...retrieval.validity import may_supersede
 from .utterances import RuleMatch, Utterance, has_same_subject
 
 DENIAL = "denial"
-"""The basis of a rule match of a denial with what it denies."""
+"""The basis of a rule match of a denial with the statement that it denies."""
 MIN_DENIAL_SHARE = 0.5
 """Minimum fraction of a denial's term weight that the contradicted statement must share."""
 
 
 def match_contradiction(new: Utterance, old: Utterance, term_weights: Mapping[str, float]) -> RuleMatch | None:
-    """Match a denial ("I never ...") with a statement of what it denies.
+    """Match a denial ("I never ...") with the statement that it denies.
 
     They must share at least two stems and ``MIN_DENIAL_SHARE`` of the denial's term weight.
     """

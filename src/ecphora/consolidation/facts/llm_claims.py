@@ -1,9 +1,9 @@
 """Claims of a language model: facts that it extracts from statements, and which replace which by subject and attribute.
 
-Cognitive Weave's contradiction check with a model, docs/explanation/papers.md 5.8.1: a fact is compared only with
-those of the same subject and attribute (:mod:`.claim_index`). Of a single-valued attribute the later one replaces the
-earlier, and a denial what it denies. Of two facts of the same time, neither replaces the other; a fact that would
-replace one it may not end contradicts it.
+Cognitive Weave's contradiction check with a model, docs/explanation/papers.md 5.8.1: a fact is compared only with facts
+of the same subject and attribute (:mod:`.claim_index`). The later fact of a single-valued attribute replaces the
+earlier fact, and a denial replaces the fact that it denies. Of two facts of the same time, neither replaces the other;
+a fact that would replace a fact that it may not end contradicts that fact.
 """
 
 from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ class MemoryStatements:
     """The statements of a graph's memories.
 
     ``time_order`` are the episode rows in order of time, ``turn_numbers`` the position of each row in it, and
-    ``has_statements`` masks the rows that are read for statements, not those of an assistant. ``moments`` are the
+    ``has_statements`` masks the rows that are read for statements, without an assistant's rows. ``moments`` are the
     timestamps of the rows.
     """
 

@@ -44,9 +44,9 @@ MEASURABLE_SORTS = frozenset(ValueKind) - {ValueKind.NAME}
 def match_supersession(
     new: Utterance, old: Utterance, term_weights: Mapping[str, float], cosine: float = 0.0
 ) -> RuleMatch | None:
-    """Match a claim against an earlier one that it may replace; None if it does not.
+    """Match a claim against an earlier claim that it may replace; None if it does not replace it.
 
-    ``term_weights`` are the weights in 0..1 of sharing a stem; ``cosine`` is that of the two texts.
+    ``term_weights`` are the weights in 0..1 of sharing a stem; ``cosine`` is the cosine of the two texts.
     """
     later, earlier = new.statement, old.statement
     if not new.moment.is_after(old.moment) or not (
@@ -93,11 +93,12 @@ def _has_overlap(later: Statement, earlier: Statement) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ClaimPair:
-    """A later claim and an earlier one.
+    """A later claim and an earlier claim.
 
-    ``focus_weight`` sums the weights of the earlier one's stems that occur near the later one's words of change,
-    ``object_weight`` of those near its words of an end or a resumption. ``stem_overlap`` is the fraction of the shorter
-    one's stems that both have, ``cosine`` that of their texts.
+    ``focus_weight`` sums the weights of the earlier claim's stems that occur near the later claim's words of change,
+    ``object_weight`` the weights of the earlier claim's stems near the later claim's words of an end or a resumption.
+    ``stem_overlap`` is the fraction of the shorter claim's stems that both claims have, ``cosine`` the cosine of their
+    texts.
     """
 
     new: Utterance

@@ -47,7 +47,7 @@ def extract_topic(
     *,
     similarity_floor: float = 0.0,
 ) -> ClaimTopic:
-    """Extract the topic of a claim relative to one that it replaces or that replaces it.
+    """Extract the topic of a claim relative to a claim that it replaces or that replaces it.
 
     The topic comes from the window around the claim's statement; the rest of the memory is off topic. The values in
     which the two claims differ are neither. ``similarity_floor`` is the embedder's cosine of two unrelated texts.
@@ -90,7 +90,7 @@ def _matching_clauses(
 
 
 def _topic_stems(text: str, differing_kinds: Container[ValueKind], shared_stems: frozenset[str]) -> frozenset[str]:
-    """The stems of a text, without those of values of ``differing_kinds``, unless in ``shared_stems``."""
+    """The stems of a text, without the stems of values of ``differing_kinds`` that are not in ``shared_stems``."""
     value_texts = [text[value.start : value.end] for value in values(text) if value.kind in differing_kinds]
     return (
         frozenset(extract_terms(text)) - FILLER_STEMS - (frozenset(extract_terms(" ".join(value_texts))) - shared_stems)

@@ -13,8 +13,8 @@ from ...language.terms import hash_terms
 from ...model.types import Rows, Scores, Vectors
 from ...retrieval import fusion
 from ...retrieval.dense import above_floor
-from .judge import UpdateJudge, gate_features
 from .memory_statements import MemoryStatements
+from .update_classifier import UpdateClassifier, gate_features
 from .utterances import MAX_TURNS_APART, Utterance
 
 MAX_LEXICAL_CANDIDATES = 20
@@ -32,8 +32,8 @@ BLOCK = 512
 class CandidatePair:
     """Two memories that may be worth scoring: the new one's row, the other's, and the gate's log-odds.
 
-    ``term_weights`` maps each stem of the new memory to the weight of sharing it; ``cosine`` is that of the two,
-    rescaled from the embedder's similarity floor.
+    ``term_weights`` maps each stem of the new memory to the weight of sharing it; ``cosine`` is the cosine of the two
+    memories, rescaled from the embedder's similarity floor.
     """
 
     row: int
@@ -65,7 +65,7 @@ class CandidateSearch:
         return dict(zip(rows, self._cosines(row, rows).tolist(), strict=True)), term_weights
 
     def pairs(
-        self, rows: Rows, judge: UpdateJudge, extra_candidates: Mapping[int, Iterable[int]] = NO_CANDIDATES
+        self, rows: Rows, classifier: UpdateClassifier, extra_candidates: Mapping[int, Iterable[int]] = NO_CANDIDATES
     ) -> list[CandidatePair]:
         """Pair new memories with similar ones, with those just before them, and with ``extra_candidates``.
 
@@ -96,7 +96,7 @@ class CandidateSearch:
                 "same session": (sessions[comparable] == sessions[row]) & (sessions[row] >= 0),
                 "log turns apart": np.log1p(np.abs(index.turn_numbers[comparable] - index.turn_numbers[row])),
             }
-            gate_log_odds = judge.gate_log_odds(columns)
+            gate_log_odds = classifier.gate_log_odds(columns)
             pairs += (
                 CandidatePair(row, other, log_odds, term_weights, cosine)
                 for other, log_odds, cosine in zip(
@@ -151,7 +151,7 @@ class CandidateSearch:
         )
 
     def _dense_candidates(self, rows: Rows, *, same_speaker_only: bool = False) -> Iterator[list[int]]:
-        """Yield, for each row, the rows of highest cosine; with ``same_speaker_only`` only those of its speaker."""
+        """Yield, for each row, the rows of highest cosine; with ``same_speaker_only`` only rows of its speaker."""
         graph = self.statements.graph
         places, vectors, speakers = graph.vector_positions, graph.vectors, graph.nodes["speakers"]
         vectored, matrix = self._vectored_rows

@@ -1,6 +1,6 @@
 """Finds the earlier claims that a new one replaces or contradicts, among the memories of :mod:`.update_candidates`.
 
-With a judge, candidate pairs pass a gate and a cross-encoder scores them; without one, the rules of
+With a classifier, candidate pairs pass its gate and a cross-encoder scores them; otherwise the rules of
 :mod:`.supersession` decide. Contradictions are always found by rules (:mod:`.contradictions`).
 """
 
@@ -19,10 +19,10 @@ from ...retrieval.validity import MIN_CONFIDENCE
 from ..batching import adaptive_batches
 from .alignment import AlignedPair, align
 from .contradictions import match_contradiction
-from .judge import UpdateJudge
 from .memory_statements import MemoryStatements
 from .supersession import MEASURABLE_SORTS, match_supersession
 from .update_candidates import CandidateSearch
+from .update_classifier import UpdateClassifier
 from .utterances import RuleMatch, Utterance
 
 ScorePairs = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
@@ -30,8 +30,8 @@ ScorePairs = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
 MULTIPLE_MIN_CONFIDENCE = 0.5
 """Minimum confidence, by the rules, for taking more than the best update."""
 MIN_PENDING_CONFIDENCE, MIN_PENDING_WITH_RULE = 0.55, 0.35
-"""Minimum confidence of a scored update, and of one of which the rules are certain. Below
-:data:`~ecphora.retrieval.validity.MIN_CONFIDENCE` it is pending, unless it reaches the first of these and the
+"""Minimum confidence of a scored update, and of an update of which the rules are certain. Below
+:data:`~ecphora.retrieval.validity.MIN_CONFIDENCE` an update is pending, unless it reaches the first minimum and the
 rules are certain. See decision 0030."""
 CERTAIN_RULE_CONFIDENCE = 0.8
 """The rules' confidence from which they are certain."""
@@ -55,33 +55,33 @@ class ClaimUpdate:
 
 @dataclass(eq=False)
 class UpdateFinder:
-    """Finds the claims that those of new memories update; rows below ``first_new_row`` were compared before.
+    """Finds the claims that the claims of new memories update; rows below ``first_new_row`` were compared before.
 
     ``similarity_floor`` is the embedder's cosine of two unrelated texts.
     """
 
     statements: MemoryStatements
     first_new_row: int
-    judge: UpdateJudge | None = None
+    classifier: UpdateClassifier | None = None
     score: ScorePairs | None = None
     similarity_floor: float = 0.0
-    _judged_updates: dict[tuple[int, int], list[ClaimUpdate]] = field(default_factory=dict, init=False)
+    _scored_updates: dict[tuple[int, int], list[ClaimUpdate]] = field(default_factory=dict, init=False)
 
     @cached_property
     def _candidates(self) -> CandidateSearch:
         return CandidateSearch(self.statements, self.first_new_row, self.similarity_floor)
 
     def find(self, row: int, position: int) -> list[ClaimUpdate]:
-        """The updates of a claim, the most confident of each memory. With a judge, call :meth:`judge_rows` first."""
+        """The updates of a claim, the surest of each memory. With a classifier, first call :meth:`score_rows`."""
         utterance = self.statements.utterances(row)[position]
-        if self.judge is None or self.score is None:
+        if self.classifier is None or self.score is None:
             return self._find_by_rules(row, utterance) if _can_update(utterance) else []
         contradictions = (
             self._find_by_rules(row, utterance, with_supersessions=False)
             if ChangeSignal.NEVER in utterance.statement.change_signals
             else []
         )
-        return [*self._judged_updates.get((row, position), ()), *contradictions]
+        return [*self._scored_updates.get((row, position), ()), *contradictions]
 
     # ---- by rules alone
 
@@ -106,13 +106,13 @@ class UpdateFinder:
 
     # ---- by the cross-encoder
 
-    def judge_rows(self, rows: Rows, max_pairs: int, time_left: SecondsLeft | None = None) -> None:
+    def score_rows(self, rows: Rows, max_pairs: int, time_left: SecondsLeft | None = None) -> None:
         """Score new memories against the candidates that the gate or the rules select, and store what each replaces.
 
         The gate selects the ``max_pairs`` pairs of highest log-odds. If the time runs out, the last memories and the
         last pairs are not scored.
         """
-        if self.judge is None or self.score is None:
+        if self.classifier is None or self.score is None:
             return
         with_statements = rows[self.statements.has_statements[rows]]
         slices = (
@@ -120,7 +120,9 @@ class UpdateFinder:
         )  # fewer if the time ran out
         conflicts = {row: list(self._value_conflicts(row)) for slice_rows in slices for row in slice_rows.tolist()}
         scanned = with_statements[: len(conflicts)]
-        pairs = sorted(self._candidates.pairs(scanned, self.judge, conflicts), key=lambda pair: -pair.gate_log_odds)
+        pairs = sorted(
+            self._candidates.pairs(scanned, self.classifier, conflicts), key=lambda pair: -pair.gate_log_odds
+        )
         selected = [
             pair for index, pair in enumerate(pairs) if index < max_pairs or pair.other_row in conflicts[pair.row]
         ]
@@ -131,7 +133,7 @@ class UpdateFinder:
             aligned, _cross_encoder_scores(aligned, self.score, time_left), strict=False
         ):  # fewer scores if the time ran out
             rule_confidence = 0.0 if aligned_pair.rule_match is None else aligned_pair.rule_match.confidence
-            confidence = self.judge.probability(log_odds, rule_confidence)
+            confidence = self.classifier.probability(log_odds, rule_confidence)
             is_certain_rule = rule_confidence >= CERTAIN_RULE_CONFIDENCE
             if confidence < (MIN_PENDING_WITH_RULE if is_certain_rule else MIN_PENDING_CONFIDENCE):
                 continue
@@ -148,7 +150,7 @@ class UpdateFinder:
                 else (aligned_pair.earlier, aligned_pair.later)
             )
             updates.setdefault(own[:2], []).append(ClaimUpdate(*other[:2], match, other[2]))
-        self._judged_updates = {
+        self._scored_updates = {
             position: _select_updates(position_updates, self.statements.utterances(position[0])[position[1]], 0.0)
             for position, position_updates in updates.items()
         }

@@ -15,7 +15,7 @@ MAX_TURNS_APART = 6
 class Utterance:
     """A statement in its context: speaker, time, session, and ``turn``, its memory's position in order of time.
 
-    ``trust`` in 0..1 is that of its memory, ``moment`` its timestamp, which says whether it is known to be later than
+    ``trust`` in 0..1 is its memory's trust, ``moment`` its timestamp, which says whether it is known to be later than
     another.
     """
 

@@ -116,7 +116,7 @@ def has_valid_size(graph: Graph, rows: Rows, config: ClusteringConfig) -> bool:
 
 
 def passes_quality_check(graph: Graph, space: Vectors, cluster: Rows, config: ClusteringConfig) -> bool:
-    """ClusterQualityCheck: cohesion of ``tau`` or more, and no memory together with one that supersedes it."""
+    """ClusterQualityCheck: cohesion of ``tau`` or more, and no memory together with a memory that supersedes it."""
     mean_cosine = cohesion(space[graph.vector_positions[cluster]], config.similarity_floor)
     return mean_cosine >= config.tau and not has_supersession(graph, cluster)
 

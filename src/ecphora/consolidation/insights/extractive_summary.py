@@ -1,6 +1,6 @@
 """Extractive summaries: without a language model a cluster is summarized by quoting its members.
 
-Cognitive Weave, Algorithm 1. Its equation 6 is the objective: what a summary leaves unsaid, and what it costs.
+Cognitive Weave, Algorithm 1. Its equation 6 is the objective: what a summary leaves unsaid, and its cost.
 """
 
 from collections.abc import Sequence

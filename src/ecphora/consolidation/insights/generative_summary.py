@@ -1,6 +1,6 @@
 """Generative summaries: a language model's text over a cluster is taken only if it is better than quotes.
 
-Better is a smaller L of equation 6 than that of the extractive summary, and a source for every sentence
+Better means a smaller L of equation 6 than the extractive summary has, and a source for every sentence
 (:mod:`.hallucination_guard`).
 """
 
@@ -61,6 +61,6 @@ def is_better(
     token_cost: float,
     extractive_objective: float,
 ) -> bool:
-    """Whether the L of a language model's text is smaller than that of the extractive summary of the same sources."""
+    """Whether the L of a language model's text is smaller than the L of the extractive summary of the same sources."""
     cost = token_cost * estimate_tokens(text)
     return objective(sentence_vectors, source_vectors, weights, cost) < extractive_objective

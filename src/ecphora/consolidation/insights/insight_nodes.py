@@ -1,4 +1,4 @@
-"""The node of an insight, Cognitive Weave's insight aggregate, and its ``DERIVED_FROM`` edges to what it summarizes."""
+"""The node of an insight, Cognitive Weave's insight aggregate, and its ``DERIVED_FROM`` edges to its sources."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime

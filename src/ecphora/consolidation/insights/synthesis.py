@@ -71,11 +71,11 @@ def draw_insights(
     config: InsightConfig | None = None,
     time_left: SecondsLeft | None = None,
 ) -> InsightBatch:
-    """Draw the insights that new memories complete, and those over insights that no higher one covers.
+    """Draw the insights that new memories complete, and the insights over insights that no higher insight covers.
 
-    The cost is the number of new memories times that of all. Deterministic except for the texts of ``writer``; an id is
-    derived from the sources. ``time_left`` bounds the time: if it runs out, the last insights are missing, never the
-    first. The same call finds them once the others are written.
+    The cost is the number of new memories times the number of all memories. Deterministic except for the texts of
+    ``writer``; an id is derived from the sources. ``time_left`` bounds the time: if it runs out, the last insights are
+    missing, never the first. The same call finds them once the others are written.
     """
     context = _Context(graph, config or InsightConfig(), now)
     clusters = list(_find_clusters(context, new_rows))
@@ -166,7 +166,7 @@ def is_informative(graph: Graph, min_content_ratio: float) -> Mask:
 
 
 def _find_clusters(context: _Context, new_rows: Rows) -> Iterator[_Cluster]:
-    """The clusters of every level, those of new memories first."""
+    """The clusters of every level, clusters of new memories first."""
     graph, config = context.graph, context.config
     is_eligible = is_informative(graph, config.min_content_ratio) & ~insight_index.superseded_mask(graph)
     max_count = graph.episode_count // config.memories_per_insight - sum(
@@ -174,7 +174,7 @@ def _find_clusters(context: _Context, new_rows: Rows) -> Iterator[_Cluster]:
     )
     for rows in _grow_clusters(context, new_rows[is_eligible[new_rows]], is_eligible, max_count, {}):
         yield _Cluster(1, rows, rows)
-    # An insight gets its vector when it is written, so those of the previous run count as new here.
+    # An insight gets its vector when it is written, so insights of the previous run count as new here.
     earlier_rows = np.flatnonzero(graph.episodes[: new_rows[0]]) if len(new_rows) else new_rows
     last_row = int(earlier_rows[-1]) if len(earlier_rows) else -1
     sources_by_insight = {insight.row: insight.sources for insight in context.insights}

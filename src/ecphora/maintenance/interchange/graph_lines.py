@@ -34,7 +34,7 @@ class GraphLines:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GraphImport(JsonObject):
-    """What an import added, what it left out because it was forgotten here, and the lines that it skipped."""
+    """What an import added, the memories left out because they were forgotten here, and the lines that it skipped."""
 
     json_form: ClassVar = JsonForm(
         omitted=("skipped",),
@@ -65,8 +65,8 @@ class GraphImport(JsonObject):
 def read_lines(lines: Iterable[str]) -> GraphLines:
     """The graph in a file of the reference server; blank lines are left out.
 
-    Entities of one name are merged, and what is there twice is kept once. Raises ``InvalidRecord`` with the number of
-    the first line if no line is an entity or a relation.
+    Entities of one name are merged, and repeated items are kept once. Raises ``InvalidRecord`` with the number of the
+    first line if no line is an entity or a relation.
     """
     entities, relations, skipped = list[Entity](), list[Relation](), list[SkippedLine]()
     for number, line in enumerate(lines, 1):

@@ -1,8 +1,8 @@
 """Plans an import: compares an export with the scope, and says what is left to write.
 
-What was forgotten in the scope is left out, and so is what it did to others: names keep nothing of a mention that is
-left out, and what a forgotten memory superseded does not end. Unless existing memories may be changed, only the part of
-the file is planned that concerns what it brings (:mod:`.own_part`).
+What was forgotten in the scope is left out, and so are its effects on other memories: names keep nothing of a mention
+that is left out, and what a forgotten memory superseded does not end. Unless existing memories may be changed, only the
+part of the file is planned that concerns the memories that it brings (:mod:`.own_part`).
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ from ...model.types import (
     Vector,
     WriteBatch,
 )
-from ...remember.erasure import with_spelling_and_times
+from ...remember.forget import with_spelling_and_times
 from .media_vectors import check_media_vectors
 from .own_part import own_part, without_numbers
 from .portions import Portion, split_into_portions
@@ -71,7 +71,7 @@ def plan_import(
 ) -> ImportPlan:
     """Compare an export with the scope; raises before anything is written.
 
-    ``own_ids`` are those of the memories that the same import has brought before.
+    ``own_ids`` are the ids of the memories that the same import has brought before.
     """
     if current.embedder is not None and current.embedder != embedder.name:
         raise EmbedderMismatch(
@@ -330,6 +330,6 @@ def _missing_accesses(accesses: Sequence[Access], current: Sequence[Access]) -> 
         first = oldest.get((access.node, access.kind))
         if remaining[without_numbers(access)] > 0:
             remaining[without_numbers(access)] -= 1
-        elif first is None or access.at > first.at or first.nth == 1 + (first.kind == AccessKind.ENCODED):
+        elif first is None or access.at > first.at or first.count == 1 + (first.kind == AccessKind.ENCODED):
             missing.append(access)
     return missing

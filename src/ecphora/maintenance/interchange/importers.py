@@ -1,6 +1,6 @@
 """Reads files of other formats, by the importers of plug-ins.
 
-Ecphora's own exports are read by :mod:`.jsonl`, those of MCP's reference memory server by :mod:`.graph_lines`.
+Ecphora's own exports are read by :mod:`.jsonl`, files of MCP's reference memory server by :mod:`.graph_lines`.
 """
 
 from pathlib import Path

@@ -3,7 +3,7 @@
 The first line is a header; then one line each for nodes in their order, vectors of media, edges, ends of validity,
 accesses, tombstones, and, if asked for, vectors. Fields at their default are left out. Numbers that the store assigns
 (``seq``, revisions) are not exported: they follow from the order of the lines, as the ``start`` of a chunk follows from
-the chunks before it. The count of an access, ``nth``, is exported. Ends of validity are in the order of their nodes.
+the chunks before it. The ``count`` of an access is exported. Ends of validity are in the order of their nodes.
 
 An import commits portion by portion (:mod:`.portions`): if it is interrupted, the scope is sound and the same import
 continues from there.

@@ -1,4 +1,4 @@
-"""A knowledge graph of entities, observations and relations, kept as memories: that of MCP's reference memory server.
+"""A knowledge graph of entities, observations and relations, as in MCP's reference memory server, kept as memories.
 
 Every observation is a memory: its text is the observation, its title the name of the entity. An entity and a relation
 are memories too, with a text that can be found. Their source is ``knowledge-graph``, and their metadata says what they
@@ -67,7 +67,7 @@ class KnowledgeGraph:
 
 
 def build_graph(nodes: Iterable[Node]) -> KnowledgeGraph:
-    """The graph of the memories that pass :data:`MEMBERS`, without those that were superseded."""
+    """The graph of the memories that pass :data:`MEMBERS`, without superseded memories."""
     types: dict[str, str] = {}
     observations: dict[str, dict[str, None]] = {}
     relations: dict[Relation, None] = {}
@@ -84,10 +84,10 @@ def build_graph(nodes: Iterable[Node]) -> KnowledgeGraph:
 
 
 def missing_episodes(graph: KnowledgeGraph, nodes: Collection[Node]) -> list[Episode]:
-    """The memories to write so that a graph is part of that of ``nodes``, the memories that pass :data:`MEMBERS`.
+    """The memories to write so that the graph of ``nodes``, which pass :data:`MEMBERS`, contains ``graph``.
 
-    An entity that exists keeps its type, and gets the observations that it lacks. The ids follow from the content; one
-    that has another text by now is replaced by another.
+    An entity that exists keeps its type, and gets the observations that it lacks. The ids follow from the content; an
+    id that has another text by now is replaced by another id.
     """
     stored = build_graph(nodes)
     observations, relations = {one.name: set(one.observations) for one in stored.entities}, set(stored.relations)
@@ -111,7 +111,7 @@ def count_kinds(ids: Collection[NodeId], episodes: Iterable[Episode]) -> Counter
 
 
 def entity_from_json(value: Mapping[str, Any]) -> Entity:
-    """An entity from its JSON values; raises ``InvalidInput``, or ``KeyError`` for one that is missing."""
+    """An entity from its JSON values; raises ``InvalidInput``, or ``KeyError`` for a missing value."""
     observations = value["observations"]
     if not isinstance(observations, list):
         raise InvalidInput(f"observations is {show(observations)}; a list of texts is needed")
@@ -121,12 +121,12 @@ def entity_from_json(value: Mapping[str, Any]) -> Entity:
 
 
 def relation_from_json(value: Mapping[str, Any]) -> Relation:
-    """A relation from its JSON values; raises ``InvalidInput``, or ``KeyError`` for one that is missing."""
+    """A relation from its JSON values; raises ``InvalidInput``, or ``KeyError`` for a missing value."""
     return Relation(_text(value, FROM), _text(value, TO), _text(value, RELATION_TYPE))
 
 
 def merge_entities(entities: Iterable[Entity]) -> list[Entity]:
-    """The entities, those of one name as one: the type of the first, and the observations of all, each once."""
+    """The entities, merged by name: each with the type of the first, and the observations of all, each once."""
     merged: dict[str, Entity] = {}
     for entity in entities:
         first = merged.get(entity.name, entity)

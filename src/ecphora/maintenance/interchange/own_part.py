@@ -91,4 +91,4 @@ def _derived_from_others(edges: Iterable[Edge], brought: Collection[NodeId]) -> 
 
 def without_numbers(access: Access) -> Access:
     """An access without the numbers that its store gives it."""
-    return replace(access, seq=0, nth=0)
+    return replace(access, seq=0, count=0)

@@ -54,7 +54,7 @@ def _last_needed(edge: Edge, positions: Mapping[NodeId, int]) -> int:
 def _group_bounds(
     nodes: Sequence[Node], edges: Sequence[Edge], positions: Mapping[NodeId, int], edge_positions: Sequence[int]
 ) -> Sequence[int]:
-    """Return, for each node, the position of the last one that must be committed with it."""
+    """Return, for each node, the position of the last node that must be committed with it."""
     bounds = list(range(len(nodes)))
 
     def bind(node: NodeId, last: int) -> None:

@@ -211,11 +211,11 @@ def _parse_access(item: Record, contents: ExportContents, line_number: int) -> N
     fields = _FieldReader(item)
     access = Access(
         fields.text("node"), fields.time("at"), parse_access_kind(fields.text("kind")), fields.number("strength", 1.0),
-        nth=int(fields.number("nth", 0.0)),
+        count=int(fields.number("count", 0.0)),
     )  # fmt: skip
     fields.check_no_unknown()
-    if not 0 <= access.nth < _MAX_POSITION:
-        raise InvalidRecord(f"nth is {access.nth}; give a number from 0")
+    if not 0 <= access.count < _MAX_POSITION:
+        raise InvalidRecord(f"count is {access.count}; give a number from 0")
     contents.references.append((access.node, line_number))
     contents.accesses.append(access)
 

@@ -55,7 +55,7 @@ MIN_EFFECT = 0.02
 PARTIAL_SET_WEIGHT = 0.2
 """How much a question in a part of a space counts, compared to one in a full space."""
 MIN_SCALE = 1e-9
-"""A feature whose root mean square is at most this says nothing: its weight stays, as that of a reading unread."""
+"""A feature whose root mean square is at most this says nothing: its weight stays, as for an absent reading."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,7 +247,7 @@ def _set_sizes(datasets: Iterable[str]) -> dict[str, int]:
 def train_answerability(
     examples: Sequence[FusedExample], ranker: Ranker, prior: AnswerabilityModel
 ) -> AnswerabilityModel:
-    """Train on the questions whose answerability is known: on those that were read, and on those that were not."""
+    """Train on the questions whose answerability is known: on questions that were read, and on the others apart."""
     labeled = [example for example in examples if example.is_answerable is not None and len(example.matrix)]
     read = _train_answerability_weights([one for one in labeled if one.matrix.is_read], ranker)
     unread = _train_answerability_weights([one for one in labeled if not one.matrix.is_read], ranker)

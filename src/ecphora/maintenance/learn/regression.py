@@ -61,7 +61,7 @@ def fit_signed_choice(choice_sets: list[ChoiceSet], *, ridge: Numbers, sign: Num
     """Fit a conditional logit: each right item is to have a high softmax probability among itself and all wrong ones.
 
     Daniel McFadden, "Conditional Logit Analysis of Qualitative Choice Behavior", 1973. A set counts the same however
-    many right items it has. Sets without a right or a wrong item say nothing. The arguments are those of
+    many right items it has. Sets without a right or a wrong item say nothing. The arguments are the same as for
     :func:`fit_signed_logistic`.
     """
     usable = [one for one in choice_sets if one.is_right.any() and not one.is_right.all()]

@@ -28,7 +28,7 @@ MAX_SIMILARITY_FLOOR = 0.9
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ContrastiveExample(ShortRepr):
-    """The feedback on one recall: the cue's vector, those of the used memories, and those of the unused ones."""
+    """The feedback on one recall: the vectors of the cue, of the used memories, and of the unused memories."""
 
     query: Vector
     positives: Vectors

@@ -51,7 +51,7 @@ def dataset_examples(
     *,
     tick: Tick = lambda _steps: None,
 ) -> list[FusedExample]:
-    """The examples of a set: one for each question of its full spaces in their order, then those of small parts.
+    """The examples of a set: one for each question of its full spaces in their order, then the examples of small parts.
 
     ``open_memory`` opens the temporary memories that hold the spaces.
     """
@@ -98,7 +98,7 @@ def space_parts(cases: Sequence[Case], size: int) -> Iterator[Case]:
         all_questions = [question for part_questions in questions_by_part.values() for question in part_questions]
         for number, (part, questions) in enumerate(sorted(questions_by_part.items())):
             episodes = case.episodes[part * size : (part + 1) * size]
-            start = number * 7 % len(all_questions)  # not those of the next part, which has the same topic
+            start = number * 7 % len(all_questions)  # not the questions of the next part, which has the same topic
             others = [other for other in (*all_questions[start:], *all_questions[:start]) if other not in questions]
             unanswerable = [
                 replace(other, gold=frozenset(), is_answerable=False) for other in islice(others, len(questions))

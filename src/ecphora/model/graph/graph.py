@@ -63,7 +63,7 @@ def _empty_nodes() -> Table:
 
 
 def _empty_accesses() -> Table:
-    return Table.empty(rows="i4", at="f8", seq="i8", kinds="i1", strengths="f4", nths="i4")
+    return Table.empty(rows="i4", at="f8", seq="i8", kinds="i1", strengths="f4", counts="i4")
 
 
 T = TypeVar("T")
@@ -288,7 +288,7 @@ class Graph:
                 kind=ACCESS_KINDS[table["kinds"][position]],
                 strength=float(table["strengths"][position]),
                 seq=int(table["seq"][position]),
-                nth=int(table["nths"][position]),
+                count=int(table["counts"][position]),
             )
             for position in self._lookup("accesses", table["rows"], np.array([row]))[0]
         )

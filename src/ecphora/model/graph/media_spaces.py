@@ -73,10 +73,10 @@ def check_query(spaces: MediaSpaces, query: MediaQuery) -> None:
     space = spaces.get(query.model)
     if space is None and spaces:
         known = ", ".join(sorted(map(repr, spaces)))
-        raise InvalidInput(f"this scope has no media with vectors of {query.model!r}; it has those of {known}")
+        raise InvalidInput(f"this scope has no media with vectors of {query.model!r}; it has vectors of {known}")
     if space is not None and space.vectors.view.shape[1:] != (len(query.vector),):
         raise InvalidInput(
-            f"media_query has a vector of {len(query.vector):,} numbers, those of {query.model!r} have "
+            f"media_query has a vector of {len(query.vector):,} numbers, the vectors of {query.model!r} have "
             f"{space.vectors.view.shape[1]:,}; make it with that model"
         )
 

@@ -48,8 +48,8 @@ def apply_batch(graph: Graph, batch: WriteBatch) -> Graph:
         base = _forget(base, batch)
     if batch.entities:
         base = _with_entity_times(base, batch.entities)
-    if batch.reopened:
-        rows = base.rows(node for node in batch.reopened if base.row(node) is not None)
+    if batch.restored_validity:
+        rows = base.rows(node for node in batch.restored_validity if base.row(node) is not None)
         base = replace(base, nodes=base.nodes.replace(rows, valid_to=np.inf, valid_to_recorded_at=np.inf))
     graph = _with_nodes(base, batch) if batch.nodes else base
     graph = _with_vectors(graph, batch.vectors, use_english=False)
@@ -260,7 +260,7 @@ def _with_accesses(graph: Graph, batch: WriteBatch) -> Graph:
         at=np.concatenate([nodes["recorded"][new], [epoch_seconds(access.at) for access in logged]])[order],
         kinds=np.concatenate([encoded, [ACCESS_KIND_CODES[access.kind] for access in logged]])[order],
         strengths=np.concatenate([np.ones(len(new)), [access.strength for access in logged]])[order],
-        nths=np.concatenate([np.ones(len(new)), [access.nth for access in logged]])[order],
+        counts=np.concatenate([np.ones(len(new)), [access.count for access in logged]])[order],
     )
     return replace(graph, accesses=table)
 
@@ -268,12 +268,12 @@ def _with_accesses(graph: Graph, batch: WriteBatch) -> Graph:
 def _trim_accesses(graph: Graph, retention: LogRetention) -> Graph:
     """Drop the expired accesses, as stores do; the ``ENCODED`` access of storing an episode keep."""
     table = graph.accesses
-    seq, nths = table["seq"], table["nths"]
+    seq, counts = table["seq"], table["counts"]
     groups = table["rows"].astype(np.intp) * len(ACCESS_KINDS) + table["kinds"]  # one group per node and kind
     old = seq <= retention.through_seq
     last = np.zeros(len(graph) * len(ACCESS_KINDS), np.int64)
-    np.maximum.at(last, groups[old], nths[old])
-    keep = (nths > last[groups] - retention.keep_last) | (seq == graph.nodes["seq"][table["rows"]])
+    np.maximum.at(last, groups[old], counts[old])
+    keep = (counts > last[groups] - retention.keep_last) | (seq == graph.nodes["seq"][table["rows"]])
     return replace(graph, accesses=table if keep.all() else table.keep(keep), retention=retention)
 
 

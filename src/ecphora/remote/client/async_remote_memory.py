@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # an extra
     from .loop_transport import LoopTransport
 
 READ_THREADS = WRITE_THREADS = 8
-"""The calls of one memory that read, and those that write, at the same time; further ones wait."""
+"""The calls of one memory that read, and the calls that write, at the same time; further calls wait."""
 
 R = TypeVar("R")
 
@@ -36,8 +36,8 @@ def connect_async(
 ) -> "AsyncRemoteMemory":
     """Return a memory behind a server, for asyncio: :func:`connect`, with methods that are coroutines.
 
-    The arguments are those of :func:`connect`, but ``http_client`` is an ``httpx2.AsyncClient``. Nothing is sent before
-    the first call, so this needs no ``await``. Close the memory with ``async with``, or with ``await close()``.
+    The arguments are the same as for :func:`connect`, but ``http_client`` is an ``httpx2.AsyncClient``. Nothing is sent
+    before the first call, so this needs no ``await``. Close the memory with ``async with``, or with ``await close()``.
 
     Raises ``InvalidInput`` for an argument that cannot be used, and ``ServerUnavailable`` if the package httpx2 is
     missing.

@@ -123,7 +123,7 @@ class _RemoteCalls:
         self._connection, self.scope, self._prefix = connection, scope, prefix
 
     def _call(self, method: Callable[..., object], arguments: dict[str, Any]) -> Any:
-        """Call a method of the server's memory; ``arguments`` are those that were given."""
+        """Call a method of the server's memory; ``arguments`` are the arguments that were given."""
         name = method.__name__
         options = arguments.get("options", DEFAULT_RECALL_OPTIONS)
         logs = name in LOGGED_READS and getattr(options, "log_access", True) is not False

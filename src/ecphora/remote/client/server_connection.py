@@ -145,7 +145,7 @@ class ServerConnection:
         raise AssertionError  # the last attempt returns or raises
 
     def read(self, response: "httpx2.Response") -> bytes:
-        """The whole of an answer; raises ``ServerError`` for one that is too large."""
+        """The whole of an answer; raises ``ServerError`` for an answer that is too large."""
         return read_answer(response, f"the server at {self.url}", ServerError)
 
     def lines(self, response: "httpx2.Response") -> Iterator[bytes]:
@@ -173,8 +173,8 @@ class ServerConnection:
             return json.loads(text)
         except ValueError as error:
             raise ServerError(
-                f"the server at {self.url} answered{self._route.words} with something else than JSON; is the address "
-                "that of Ecphora?"
+                f"the server at {self.url} answered{self._route.words} with something else than JSON; is it an "
+                "Ecphora server?"
             ) from error
 
     def decode(self, hint: Any, data: object) -> Any:
@@ -213,7 +213,7 @@ class ServerConnection:
             kind, message = str(entry["type"]), str(entry["message"])
         except (ValueError, TypeError, KeyError):
             text = f"the server at {self.url} answered {response.status_code}{self._route.words} without an error of"
-            return ServerError(f"{text} Ecphora; is the address that of an Ecphora server?")
+            return ServerError(f"{text} Ecphora; is it an Ecphora server?")
         except self._httpx2.TransportError as error:
             return self._unavailable(error, "the answer broke off")
         except ServerError as error:

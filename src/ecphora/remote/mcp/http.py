@@ -22,8 +22,8 @@ from ...memory import view_in_zone
 from ...model.validation import check_name
 from ...settings import Settings
 from ..server.access_control import HEALTH_PATH, ZONE_HEADER, cross_origin
+from ..server.admission import AdmissionMiddleware
 from ..server.app import ServerOptions, health, open_scopes
-from ..server.gate import Gate
 from ..server.metrics import Metrics
 from ..server.open_scopes import OpenScopes, closing_idle
 from ..server.tokens import Grant, Right
@@ -64,7 +64,7 @@ class _ScopeFeatures:
                 raise
 
     def _scope_of(self, request: Request, grant: Grant) -> str:
-        """The scope in the address, else the token's only one, else that of the server."""
+        """The scope in the address, else the token's only scope, else the server's scope."""
         named = request.query_params.getlist("scope")
         if len(named) > 1:
             raise InvalidInput("the address names several scopes; give one")
@@ -84,7 +84,7 @@ def _request_of(context: RequestContext) -> Request:
 def make_mcp_app(settings: Settings, options: ServerOptions) -> Starlette:
     """The app that serves the memory file of the settings, which it creates if there is none, at ``/mcp``.
 
-    ``/health`` is that of :func:`make_app`. The app closes the file when its lifespan ends. Raises what
+    ``/health`` is the same as in :func:`make_app`. The app closes the file when its lifespan ends. Raises what
     :func:`open_scopes` raises.
     """
     scopes = open_scopes(settings, options)
@@ -94,7 +94,7 @@ def make_mcp_app(settings: Settings, options: ServerOptions) -> Starlette:
         streamable_http_path=PATH,
         stateless_http=True,
         max_request_body_size=options.limits.body_bytes,
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate does it
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the admission does it
     )
 
     @asynccontextmanager
@@ -106,8 +106,8 @@ def make_mcp_app(settings: Settings, options: ServerOptions) -> Starlette:
             finally:
                 await asyncio.to_thread(scopes.close)
 
-    gate = Middleware(
-        Gate,
+    admission = Middleware(
+        AdmissionMiddleware,
         policy=options.policy,
         limits=options.limits,
         metrics=Metrics(lambda: len(scopes), dict),
@@ -121,4 +121,4 @@ def make_mcp_app(settings: Settings, options: ServerOptions) -> Starlette:
         answer_headers=("Retry-After", "X-Request-Id", "WWW-Authenticate"),
     )
     routes = [*inner.routes, Route(HEALTH_PATH, health)]
-    return Starlette(routes=routes, middleware=[*pages, gate], lifespan=lifespan)
+    return Starlette(routes=routes, middleware=[*pages, admission], lifespan=lifespan)

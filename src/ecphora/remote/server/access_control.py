@@ -40,9 +40,9 @@ class AccessPolicy:
     hosts: Collection[str] | None = LOOPBACK_NAMES
 
     def check_place(self, headers: Headers) -> None:
-        """Refuse requests from web pages that are not allowed, and those that address another name.
+        """Refuse requests from web pages that are not allowed, and requests that address another name.
 
-        The second keeps out pages whose own name was pointed at this machine (DNS rebinding).
+        The second check keeps out pages whose own name was pointed at this machine (DNS rebinding).
         """
         origin = headers.get("origin")
         if origin is not None and origin not in self.origins and "*" not in self.origins:
@@ -107,7 +107,8 @@ def cross_origin(
 ) -> list[Middleware]:
     """The middleware that lets the pages of the policy send requests; none if it allows no page.
 
-    ``headers`` are those that a page may send, ``answer_headers`` those that it may read. Cookies are never used.
+    ``headers`` are the headers that a page may send, ``answer_headers`` the headers that it may read. Cookies are never
+    used.
     """
     if not policy.origins:
         return []

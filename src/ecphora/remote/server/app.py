@@ -1,4 +1,4 @@
-"""The HTTP server as an ASGI app: the routes behind the gate, over the memories of one file."""
+"""The HTTP server as an ASGI app: the routes behind the admission, over the memories of one file."""
 
 import asyncio
 import sys
@@ -21,8 +21,8 @@ from ...settings import Settings
 from ...stores.sqlite import SQLiteStore
 from . import schemas
 from .access_control import HEALTH_PATH, ZONE_HEADER, AccessPolicy, check_rights, check_rights_anywhere, cross_origin
+from .admission import AdmissionMiddleware, Limits, Tracer, WriteLog
 from .failures import RequestError, answer_failures
-from .gate import Gate, Limits, Tracer, WriteLog
 from .jobs import Job
 from .metrics import CONTENT_TYPE, Metrics
 from .open_scopes import OpenScopes, closing_idle
@@ -103,8 +103,8 @@ def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = No
     scopes = open_scopes(settings, options)
     service = Service(Path(settings.db).absolute(), scopes, llm, options.threads, options.clock)
     metrics = Metrics(lambda: len(scopes), service.jobs.count_by_state)
-    gate = Middleware(
-        Gate,
+    admission = Middleware(
+        AdmissionMiddleware,
         policy=options.policy,
         limits=options.limits,
         metrics=metrics,
@@ -126,7 +126,7 @@ def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = No
         docs_url=None,  # pages that load scripts from elsewhere
         redoc_url=None,
         lifespan=lambda _app: _lifespan(service, options.tracer),
-        middleware=[*pages, gate],
+        middleware=[*pages, admission],
     )
     add_operations(app, service)
     _add_jobs(app, service)
@@ -177,7 +177,7 @@ def _add_jobs(app: FastAPI, service: Service) -> None:
         responses=failures,
     )
     async def cancel_job(request: Request, id: str) -> Response:  # noqa: A002
-        """End a job after the step that it is at; what it has written stays.
+        """End a job after its current step; everything written before stays.
 
         A job that has ended stays as it is. The token needs the right to `read` and `write` in the job's scope.
         """
@@ -194,7 +194,7 @@ async def health(request: Request) -> Response:
 
 
 def _add_status(app: FastAPI, service: Service, metrics: Metrics) -> None:
-    """Add the routes that say how the server is, and what it offers."""
+    """Add the routes of the state and the features of the server."""
 
     app.get(
         HEALTH_PATH,

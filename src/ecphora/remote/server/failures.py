@@ -36,7 +36,7 @@ STATUSES: Mapping[type[EcphoraError], int] = {
     StoreFull: 507,
     EcphoraError: 503,  # something that the server needs is missing, damaged or busy
 }
-"""The status of each error and of its subclasses; that of all others, which nobody expected, is 500."""
+"""The status of each error and of its subclasses; the status of all others, which nobody expected, is 500."""
 LOGGED = (PluginError, ServerError, ModelDamaged, StoreDamaged, StoreTooNew)
 """The errors that only somebody where the server runs can mend. Their messages hold no text of a memory."""
 RETRY_SECONDS = 1
@@ -72,7 +72,7 @@ def status_of(error: Exception) -> int:
 
 
 def error_dict(error: Exception) -> dict[str, dict[str, str]]:
-    """The JSON that answers an error; of one that nobody expected it says nothing."""
+    """The JSON that answers an error; it says nothing of an error that nobody expected."""
     if isinstance(error, HTTPException):
         kind = TYPES.get(error.status_code, HTTPStatus(error.status_code).phrase.title().replace(" ", ""))
         message = str(error.detail)
@@ -111,11 +111,11 @@ def answer_failures(app: FastAPI) -> None:
         return answer_error(error)
 
     async def on_http_error(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)  # noqa: S101  # what it is registered for
+        assert isinstance(error, HTTPException)  # noqa: S101  # its registered class
         return answer_error(error if isinstance(error, RequestError) else _route_error(request, error))
 
     async def on_invalid(_request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, RequestValidationError)  # noqa: S101  # what it is registered for
+        assert isinstance(error, RequestValidationError)  # noqa: S101  # its registered class
         found = error.errors()[0]
         place = ".".join(str(part) for part in found["loc"])
         return answer_error(RequestError(400, f"{place}: {found['msg']}"))  # the input itself is not repeated

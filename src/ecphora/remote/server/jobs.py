@@ -16,7 +16,7 @@ from ...model.ports import Clock
 from .failures import error_dict, status_of
 
 MAX_JOBS = 1000
-"""Jobs that are remembered; beyond that, the one that ended first is forgotten."""
+"""Jobs that are remembered; beyond that, the job that ended first is forgotten."""
 MAX_WAITING_JOBS = 100
 """Jobs that may wait for their turn."""
 SERVER_ERROR = 500
@@ -106,7 +106,7 @@ class Jobs:
         return self._jobs.get(id_)
 
     def cancel(self, job: Job) -> None:
-        """End a job after the step that it is at; what it has written stays. A job that has ended stays as it is."""
+        """End a job after its current step; everything written before stays. A job that has ended stays as it is."""
         with self._lock:
             job.cancel.set()
             if job.state == JobState.WAITING:
@@ -119,7 +119,7 @@ class Jobs:
         return {state.value: counts[state] for state in JobState}
 
     def close(self) -> None:
-        """Cancel every job and wait until the one that runs has ended."""
+        """Cancel every job and wait until the running job has ended."""
         with self._lock:
             self._is_closed = True
             jobs = list(self._jobs.values())

@@ -32,8 +32,8 @@ class _Entry:
 class OpenScopes:
     """The memories that are open, at most ``capacity`` of them unless more are in use at once.
 
-    Safe to share between threads. Requests share the memory of a scope. Beyond the capacity, the one that was used
-    longest ago is closed; so is one that nobody has used for ``idle_seconds``.
+    Safe to share between threads. Requests share the memory of a scope. Beyond the capacity, the memory that was used
+    longest ago is closed; so is a memory that nobody has used for ``idle_seconds``.
     """
 
     def __init__(

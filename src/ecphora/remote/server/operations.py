@@ -1,6 +1,6 @@
 """What the HTTP server offers: each method of ``Memory`` and its views that can be called over the wire.
 
-Methods that stay local are those that hand out the graph or a query with its vectors, for strategies in the process.
+Methods that hand out the graph or a query with its vectors, for strategies in the process, stay local.
 """
 
 import inspect
@@ -27,7 +27,7 @@ _IDS = {"ids": ["9f2c41d07a5be683"]}
 class Operation:
     """A method that a server offers. ``name`` is the method's, a view's after a dot: ``facts.updates``.
 
-    ``rights`` are those that a token must have in the scope, all of them. ``example`` is the body of a request.
+    ``rights`` are all the rights that a token must have in the scope. ``example`` is the body of a request.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what it says of each route, and what FastAPI leaves to be added."""
+"""The OpenAPI document: its text on each route, and what FastAPI leaves to be added."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -26,8 +26,8 @@ from ...stores.sqlite import SQLiteStore
 from ..wire.deserialize import argument_names, arguments_from_json
 from . import operations, schemas
 from .access_control import check_rights, check_rights_anywhere
+from .admission import check_items
 from .failures import RequestError
-from .gate import check_items
 from .jobs import JobProgress
 from .operations import Operation
 from .route_docs import JSON, NDJSON, SQLITE, operation_failures, route_options
@@ -62,13 +62,13 @@ def add_operations(app: FastAPI, service: Service) -> None:
 
 
 def grant_of(request: Request) -> Grant:
-    """What the token of a request allows, as the gate found it."""
+    """What the token of a request allows, as the admission found it."""
     grant: Grant = request.state.grant
     return grant
 
 
 def zone_of(request: Request) -> tzinfo | None:
-    """Where the user of a request is, as the gate found it; None for the zone of the server."""
+    """Where the user of a request is, as the admission found it; None for the zone of the server."""
     zone: tzinfo | None = request.state.zone
     return zone
 
@@ -183,7 +183,7 @@ def _add_consolidate(app: FastAPI, service: Service) -> None:
 
 
 def _add_scopes(app: FastAPI, service: Service) -> None:
-    """Add the route of the list of scopes, which shows those that the token may read."""
+    """Add the route of the list of scopes, which shows the scopes that the token may read."""
     operation = operations.SCOPES
 
     async def endpoint(request: Request) -> Response:

@@ -237,7 +237,7 @@ def _markdown(text: str | None) -> str:
 
 
 _OUTPUT_TYPES: dict[Any, Any] = {None: None, object: Any}
-"""The types of answers whose form is not that of their class."""
+"""The types of answers whose form differs from their class."""
 _OUTPUT_TYPES[Why] = list[_output_type(Contribution)]  # type: ignore[misc]  # made at run time
 _GROUP: Any = create_model(
     "HitGroup",

@@ -38,7 +38,7 @@ T = TypeVar("T")
 class Service:
     """The memories of one file, and what runs on them.
 
-    ``threads`` calls run at once, and beside them as many streams, whose clients may be slow. One token has half of
+    ``threads`` calls run at once, and besides them as many streams, whose clients may be slow. One token has half of
     either at most, so that it cannot stop the others.
     """
 
@@ -60,7 +60,7 @@ class Service:
         return await (self._stream_threads if is_stream else self._call_threads).run(function, token_name)
 
     async def call(self, scope: str, zone: tzinfo | None, function: Callable[[Memory], Any], token_name: str) -> bytes:
-        """Call a function of a scope's memory for a token, as :meth:`with_memory`; return what it returns as JSON."""
+        """Call a function of a scope's memory for a token, as :meth:`with_memory`; return the result as JSON."""
         return await self.run(partial(self._call, scope, zone, function), token_name)
 
     def _call(self, scope: str, zone: tzinfo | None, function: Callable[[Memory], Any]) -> bytes:

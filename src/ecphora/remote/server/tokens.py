@@ -1,6 +1,6 @@
 """Access tokens of the servers: who may read or write which scopes of a memory file.
 
-The file ``agent.db-tokens.json`` beside the memory file ``agent.db`` holds the SHA-256 of each token, never the token.
+The file ``agent.db-tokens.json`` next to the memory file ``agent.db`` holds the SHA-256 of each token, never the token.
 """
 
 import hashlib
@@ -79,7 +79,7 @@ class Grant(JsonObject):
 
     @property
     def has_all_scopes(self) -> bool:
-        """Whether the token is for every scope, also for those that do not exist yet."""
+        """Whether the token is for every scope, also for scopes that do not exist yet."""
         return self.scopes == ALL_SCOPES
 
     def has_right(self, right: Right) -> bool:
@@ -253,7 +253,7 @@ def _check_rights(rights: object) -> tuple[Right, ...]:
 
 
 def _read(path: Path) -> list[Grant]:
-    """The grants of a token file; raises ``InvalidInput`` for one that cannot be read."""
+    """The grants of a token file; raises ``InvalidInput`` for a file that cannot be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["version"] != FORMAT_VERSION:

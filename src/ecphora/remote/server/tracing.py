@@ -1,4 +1,4 @@
-"""Spans of requests for an OpenTelemetry collector of the user's own. Without the address of one there are none.
+"""Spans of requests for an OpenTelemetry collector of the user's own; without its address there are none.
 
 A span has the method, the route, the status and the duration of a request: no text, no name of a scope, no token.
 """
@@ -23,14 +23,14 @@ from ...models.http_client import is_loopback
 TRACES_PATH = "/v1/traces"
 """The path of a collector that takes spans over HTTP, if the address has none."""
 EXPORT_SECONDS = 5
-"""Seconds that a collector has to take the spans; what it does not take is dropped."""
+"""Seconds that a collector has to take the spans; spans that it does not take are dropped."""
 
 
 class RequestTracer:
     """Sends a span of each request to a collector, in a thread of its own, so that no request waits for it.
 
-    ``url`` is the address of the collector, such as ``http://127.0.0.1:4318``. Raises ``InvalidInput`` for one that is
-    no HTTP address.
+    ``url`` is the address of the collector, such as ``http://127.0.0.1:4318``. Raises ``InvalidInput`` for a URL that
+    is no HTTP address.
     """
 
     def __init__(self, url: str) -> None:

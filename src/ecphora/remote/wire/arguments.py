@@ -25,7 +25,7 @@ LOCAL_ARGUMENTS: Mapping[str, str] = {
     "progress": "a function cannot be sent",
     "out": "the answer is the export",
     "lines": "the body of the request is the export",
-    "path": "files are those of the server's machine",
+    "path": "the files are on the server's machine",
 }
 """The arguments that stay where they are, and why."""
 MESSAGE_FIELDS = (
@@ -47,7 +47,7 @@ def arguments_to_json(arguments: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _argument_to_json(name: str, value: object) -> Any:
-    """Return an argument, or an item of one, as JSON values."""
+    """Return an argument, or an item of an argument, as JSON values."""
     if isinstance(value, (Recollection, Condition, *ARGUMENT_TYPES)):
         return to_json(value)
     if is_message(value):

@@ -278,7 +278,7 @@ def _decode_hit(value: Any) -> Hit:
     """A hit, with its reason."""
     hit = _decode_hit_fields(value)
     reason = _at("reason", _decoder(str), value.get("reason", ""))
-    return replace(hit, find_reason=lambda: reason)
+    return replace(hit, reason_source=lambda: reason)
 
 
 def _decode_recollection(value: Any) -> Recollection:
@@ -287,7 +287,7 @@ def _decode_recollection(value: Any) -> Recollection:
     hits = {hit.id: hit for hit in found.hits}
     decode_groups = _items_decoder(tuple, lambda group: _decode_group(group, hits))
     groups = _at("groups", decode_groups, value.get("groups", []))
-    return replace(found, find_groups=lambda: groups)
+    return replace(found, group_source=lambda: groups)
 
 
 def _decode_group(value: Any, hits: Mapping[str, Hit]) -> HitGroup:

@@ -62,7 +62,7 @@ CREATE TABLE vector (
 CREATE INDEX vector_revision ON vector (scope, revision);
 CREATE INDEX vector_node ON vector (scope, node);
 
--- A second vector of each English text, by an embedder for English beside that of the scope.
+-- A second vector of each English text, by an embedder for English besides the scope's embedder.
 CREATE TABLE english_vector (
     scope    INTEGER NOT NULL,
     node     INTEGER NOT NULL,

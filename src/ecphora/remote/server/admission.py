@@ -1,4 +1,4 @@
-"""The gate that every request passes: access, limits, headers, and the line in the access log.
+"""The admission of every request: access, limits, headers, and the line in the access log.
 
 It is an ASGI middleware around the whole app, so a route that is added later is behind it too.
 """
@@ -32,7 +32,7 @@ MIN_BYTES_PER_SECOND = 1 << 10
 MAX_ITEMS = 10_000
 """The items that the lists of a request may have together: texts, messages, ids, hits."""
 MAX_BUCKETS = 10_000
-"""Tokens whose rate is remembered; the one that was used longest ago is dropped for another."""
+"""Tokens whose rate is remembered; the token that was used longest ago is dropped for another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +186,8 @@ class Tracer(Protocol):
         """Send what waits."""
 
 
-class Gate:
-    """The middleware. ``write_log`` takes each line of the access log, a JSON object."""
+class AdmissionMiddleware:
+    """The middleware that admits requests. ``write_log`` takes each line of the access log, a JSON object."""
 
     def __init__(
         self,

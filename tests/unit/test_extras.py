@@ -1,4 +1,4 @@
-"""What a recall returns beside the memories: engrams and insights. test_exchanges.py has the exchanges."""
+"""What a recall returns besides the memories: engrams and insights. test_exchanges.py has the exchanges."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +17,7 @@ from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation
 from ecphora.model.types import Edge, Episode, Filter, Hit, Include, Kind, Link, Metadata, Node, Why, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.recall.inclusions import Inclusions, find_inclusions
+from ecphora.recall.extras import Extras, find_extras
 from ecphora.recall.recollection import render_context
 from ecphora.retrieval import filters
 from ecphora.strategies import BUILT_IN
@@ -113,14 +113,14 @@ def graph_with_insight() -> tuple[Graph, dict[str, Node]]:
     return apply_batch(Graph(), batch), {node.id: node for node in nodes}
 
 
-def include(*names: Include, where: Filter = MATCH_ALL, limit: int = 5, **query: Any) -> Inclusions:
+def include(*names: Include, where: Filter = MATCH_ALL, limit: int = 5, **query: Any) -> Extras:
     graph, nodes = graph_with_insight()
     asked = replace(sample_query("Who sails much?"), where=where, **query)
     eligible = filters.eligible(graph, asked)
     hits = [Hit(nodes[id_], 1.0, Why(())) for id_ in ("a1", "a2", "b1") if eligible[graph.row(id_) or 0]]
     read = lambda rows: [nodes[graph.id(int(row))] for row in rows]  # noqa: E731
     activation = Activation(graph.zeros())
-    return find_inclusions(graph, asked, activation, eligible, hits, limit, read, include=frozenset(names))
+    return find_extras(graph, asked, activation, eligible, hits, limit, read, include=frozenset(names))
 
 
 def test_engram_is_described_by_the_best_hit() -> None:
@@ -172,7 +172,7 @@ def test_insight_recorded_later_is_hidden() -> None:
     grown = apply_batch(graph, batch)
     for known_at, is_shown in ((NOON.replace(year=2029), False), (NOON.replace(year=2031), True)):
         query = replace(sample_query("Who sails much?"), known_at=known_at)
-        found = find_inclusions(
+        found = find_extras(
             grown, query, Activation(grown.zeros()), grown.episodes, [], 9,
             lambda rows: [{**nodes, late.id: late}[grown.id(int(row))] for row in rows],
             include={Include.INSIGHTS},
@@ -200,7 +200,7 @@ def test_weave_ranks_insights_by_its_own_scores(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["dreams", ("engrams", "dreams"), (3,), 3, None, {"engrams": 1, 2: 3}])
-def test_unknown_inclusion_is_refused(memory: Memory, wrong: object) -> None:
+def test_unknown_extra_is_refused(memory: Memory, wrong: object) -> None:
     with pytest.raises(InvalidInput, match="include"):
         memory.recall(QUESTION, include=wrong)  # type: ignore[arg-type]
 

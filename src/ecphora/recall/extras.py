@@ -1,4 +1,4 @@
-"""What a recall returns beside the memories, if asked to: engrams, insights and earlier exchanges.
+"""What a recall returns besides the memories, if asked to: engrams, insights and earlier exchanges.
 
 None of them is a memory, and none is shown that could repeat a memory which the recall may not return.
 """
@@ -29,18 +29,18 @@ from ..retrieval.entity_links import unit_vectors
 
 
 @dataclass(frozen=True, slots=True)
-class Inclusions:
-    """What came back beside the memories, each best first; empty where it was not asked for."""
+class Extras:
+    """What came back besides the memories, each best first; empty where it was not asked for."""
 
     engrams: tuple[EngramHit, ...] = ()
     insights: tuple[InsightHit, ...] = ()
     exchanges: tuple[ExchangeHit, ...] = ()
 
 
-NO_INCLUSIONS = Inclusions()
+NO_EXTRAS = Extras()
 
 
-def find_inclusions(  # noqa: PLR0917
+def find_extras(  # noqa: PLR0917
     graph: Graph,
     query: Query,
     activation: Activation,
@@ -50,15 +50,15 @@ def find_inclusions(  # noqa: PLR0917
     read_nodes: NodeReader,
     *,
     include: Collection[Include],
-) -> Inclusions:
+) -> Extras:
     """At most ``limit`` of each kind in ``include``, for a recall that returned ``hits``.
 
     A strategy's own scores rank them, where it has any; otherwise the similarity to the question.
     """
     if not include:
-        return NO_INCLUSIONS
+        return NO_EXTRAS
     finder = _Finder(graph, query, activation.context_scores, eligible, hits, limit, read_nodes)
-    return Inclusions(
+    return Extras(
         finder.engrams() if Include.ENGRAMS in include else (),
         finder.insights() if Include.INSIGHTS in include else (),
         finder.exchanges() if Include.EXCHANGES in include else (),
@@ -67,7 +67,7 @@ def find_inclusions(  # noqa: PLR0917
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """The arguments of :func:`find_inclusions`."""
+    """The arguments of :func:`find_extras`."""
 
     graph: Graph
     query: Query

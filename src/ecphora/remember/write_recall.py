@@ -1,4 +1,4 @@
-"""Storing is querying: a new episode runs as a query, and the earlier memories that it stimulates are logged.
+"""A write that recalls: a new episode runs as a query, and the earlier memories that it stimulates are logged.
 
 SynapticRAG, docs/explanation/papers.md 1.3: every write runs the read path.
 Strategies ask for it with ``WritesOnStore``.

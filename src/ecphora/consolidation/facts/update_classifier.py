@@ -1,7 +1,7 @@
-"""The probability that a later memory replaces an earlier one: a linear gate, a cross-encoder, and a judge.
+"""The probability that a later memory replaces an earlier one: a linear gate, a cross-encoder, and a calibration.
 
 Cognitive Weave shows a pair to a language model (papers.md 5.8.1). Here a small cross-encoder scores it, which takes
-milliseconds. So first a linear gate over cheap features selects the pairs worth scoring; then the judge makes a
+milliseconds. So first a linear gate over cheap features selects the pairs worth scoring; then the calibration makes a
 probability of the score and of what the rules of :mod:`.supersession` say.
 ``training/train_update_scorer.py`` trains both.
 """
@@ -47,8 +47,8 @@ bound of validity; log(1 + statements)."""
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateJudge:
-    """The gate, a linear model of :data:`GATE_FEATURES`, and the judge, which makes a probability of the scorer's
+class UpdateClassifier:
+    """The gate, a linear model of :data:`GATE_FEATURES`, and the calibration, which makes a probability of the scorer's
     log-odds (John Platt, "Probabilistic Outputs for Support Vector Machines", 1999) and of the rules' confidence: a
     ``bias`` and two weights."""
 
@@ -67,7 +67,8 @@ class UpdateJudge:
     def probability(self, score: float, rule_confidence: float) -> float:
         """The probability in 0..1 that the later memory replaces the earlier one.
 
-        ``score`` is the cross-encoder's log-odds, ``rule_confidence`` in 0..1 that of the rules, 0 if none matches.
+        ``score`` is the cross-encoder's log-odds, ``rule_confidence`` in 0..1 the confidence of the rules, 0 if no rule
+        matches.
         """
         log_odds = self.bias + self.score_weight * score + self.rule_weight * rule_confidence
         return float(1 / (1 + np.exp(-log_odds)))
@@ -88,22 +89,22 @@ def gate_features(statements: Sequence[Statement]) -> dict[str, float]:
 
 
 @cache
-def load_update_judge() -> UpdateJudge:
-    """Load the judge of fact updates, trained by ``training/train_update_scorer.py``."""
-    return parse_update_judge(files(__package__).joinpath("update_judge.json").read_text(encoding="utf-8"))
+def load_update_classifier() -> UpdateClassifier:
+    """Load the classifier of fact updates, trained by ``training/train_update_scorer.py``."""
+    return parse_update_classifier(files(__package__).joinpath("update_classifier.json").read_text(encoding="utf-8"))
 
 
-def parse_update_judge(text: str) -> UpdateJudge:
-    """Parse the gate and the judge from JSON; raises ``InvalidRecord`` if they are missing."""
+def parse_update_classifier(text: str) -> UpdateClassifier:
+    """Parse the gate and the calibration from JSON; raises ``InvalidRecord`` if they are missing."""
     try:
         found = json.loads(text)
-        return UpdateJudge(
+        return UpdateClassifier(
             _parse_named_model(found["gate"], GATE_FEATURES),
-            **{name: float(found["judge"][name]) for name in ("bias", "score_weight", "rule_weight")},
+            **{name: float(found["calibration"][name]) for name in ("bias", "score_weight", "rule_weight")},
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(
-            f"no weights of the update judge ({error!r}); run training/train_update_scorer.py"
+            f"no weights of the update classifier ({error!r}); run training/train_update_scorer.py"
         ) from error
 
 

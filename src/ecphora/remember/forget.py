@@ -1,6 +1,6 @@
-"""Erasing memories: what the batch of a forgetting holds beside the tombstones.
+"""Forgetting memories: what the batch of a forgetting holds besides the tombstones.
 
-An entity that stays keeps nothing of a forgotten mention: its spelling and times become those of a memory that stays.
+An entity that stays keeps nothing of a forgotten mention: it takes its spelling and times from a memory that stays.
 What a forgotten memory superseded is valid again, unless another memory supersedes it too.
 """
 
@@ -28,13 +28,13 @@ MAX_SPELLING_SOURCES = 8
 """The most memories that are read for the spelling of an entity: the first that mention it."""
 
 
-def erase(nodes: Sequence[Node], graph: Graph, read: ReadNodes) -> WriteBatch:
-    """The batch that erases nodes of a graph, and with them what depends on them."""
+def plan_forget(nodes: Sequence[Node], graph: Graph, read: ReadNodes) -> WriteBatch:
+    """The batch that forgets nodes of a graph, and with them what depends on them."""
     batch = forget.forget(nodes, graph.tombstones)
     keep = forget.kept_mask(graph, batch)
-    reopened, ends = _reopened(graph, keep)
+    restored, ends = _restored_validity(graph, keep)
     entities = tuple(_updated_entities(graph, keep, read))
-    return replace(batch, entities=entities, reopened=reopened, validity_ends=ends)
+    return replace(batch, entities=entities, restored_validity=restored, validity_ends=ends)
 
 
 def check_forgettable(graph: Graph, ids: Iterable[NodeId]) -> None:
@@ -55,12 +55,12 @@ def check_forgettable(graph: Graph, ids: Iterable[NodeId]) -> None:
             raise InvalidInput(f"{id_} is a {kind.value} read off a memory; forget {source},{mend}".rstrip(","))
 
 
-def _reopened(graph: Graph, keep: Mask) -> tuple[tuple[NodeId, ...], tuple[ValidityEnd, ...]]:
-    """The memories that a forgotten one superseded, and the ends of validity that others set to them."""
+def _restored_validity(graph: Graph, keep: Mask) -> tuple[tuple[NodeId, ...], tuple[ValidityEnd, ...]]:
+    """The memories that a forgotten memory superseded, and the ends of validity that others set to them."""
     links, happened = graph.edges_of_link(Link.SUPERSEDES), graph.nodes["happened"]
     new, old = graph.edges["src"][links], graph.edges["dst"][links]
-    is_reopened = keep[old] & ~keep[new] & graph.episodes[old]
-    rows = np.unique(old[is_reopened])
+    is_restored = keep[old] & ~keep[new] & graph.episodes[old]
+    rows = np.unique(old[is_restored])
     others = np.isin(old, rows) & keep[new]
     ends = [
         ValidityEnd(
