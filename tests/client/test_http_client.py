@@ -136,6 +136,7 @@ def test_proxy_that_refuses_a_connection_is_named(
         count("https://memory.example")
 
 
+@pytest.mark.medium
 @both_clients
 def test_socks_proxy_without_its_package_names_the_mend(
     count: Callable[..., int], proxy: Proxy, monkeypatch: pytest.MonkeyPatch

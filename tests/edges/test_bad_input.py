@@ -175,6 +175,7 @@ def test_first_and_last_year_are_valid_times(value: str, memory: Memory) -> None
 # ---- names and numbers
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

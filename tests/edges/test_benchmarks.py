@@ -16,6 +16,7 @@ def test_benchmark_finds_all_that_it_imports(path: Path, monkeypatch: pytest.Mon
     assert "__doc__" in runpy.run_path(str(path))
 
 
+@pytest.mark.medium
 def test_benchmarks_fix_the_zone_of_their_memories() -> None:
     without = [
         f"{path.name}:{call.lineno}"

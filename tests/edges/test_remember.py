@@ -180,6 +180,7 @@ def test_folder_without_recursive_is_an_error() -> None:
     assert "add --recursive" in result.stderr
 
 
+@pytest.mark.medium
 def test_links_in_a_folder_are_not_followed(folder: Path) -> None:
     secret = write("outside/secret.md", "A secret.")
     try:

@@ -333,6 +333,7 @@ def test_remote_embedder_named_by_the_user_is_used(
     assert [request["model"] for request in other_server.requests] == ["m"]
 
 
+@pytest.mark.medium
 def test_doctor_does_not_use_a_remote_embedder_of_the_memory_file(
     other_server: FakeChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -239,6 +239,7 @@ def test_public_calls_reject_any_object(name: str, tmp_path: Path, monkeypatch: 
             function(**{**arguments, parameter: object()})
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", PUBLIC_CALLS)
 def test_public_calls_raise_only_our_errors_for_wrong_values(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,7 @@
 from dataclasses import astuple
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,7 @@ def columns(graph: Graph) -> list[list[float]]:
     ]
 
 
+@pytest.mark.medium
 @given(st.lists(st.lists(TURNS, min_size=1, max_size=4), min_size=1, max_size=6))
 def test_columns_of_a_grown_graph_are_those_of_a_new_one(
     batches: list[list[tuple[str | None, str | None, int, int]]],

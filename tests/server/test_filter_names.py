@@ -53,6 +53,7 @@ def test_exact_name_of_a_speaker_comes_before_its_other_spellings(memory: Memory
     assert found_ids(memory, speakers=("JOSE", "JOHN")) == ["john", "jose", "plain"]
 
 
+@pytest.mark.medium
 def test_marks_that_tell_names_apart_are_no_accents(memory: Memory) -> None:
     memory.remember([Episode("か", id="ka", speaker="かな"), Episode("が", id="ga", speaker="がな")])
     assert found_ids(memory, speakers="がな") == ["ga"]
@@ -135,6 +136,7 @@ def test_commands_note_the_names_near(command: tuple[str, ...], memory: Memory, 
         assert json.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout)["notices"] == [NOTICE]
 
 
+@pytest.mark.medium
 def test_answers_over_http_have_the_notices(server: Server, scope: str, token: str) -> None:
     content = [{"text": one.text, "speaker": one.speaker} for one in EPISODES]
     server.post("/v1/remember", {"content": content}, token=token, scope=scope)

@@ -234,6 +234,7 @@ def test_job_that_fails_says_why(server: Server, scope: str, token: str) -> None
     assert answer["error"]["type"] == "EmbedderMismatch"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("body", [{"seconds": -1}, {"tokens": 0}, {"dry_run": 1}, {"nonsense": 1}, {"llm": "x"}])
 def test_job_with_arguments_that_cannot_be_used_does_not_start(
     server: Server, scope: str, token: str, body: dict[str, Any]

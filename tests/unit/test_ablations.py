@@ -176,6 +176,7 @@ NEEDS_DESCRIPTIONS = {"no importance"}
 """Changes nothing if no language model described a name."""
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("model", "variant"),
     [

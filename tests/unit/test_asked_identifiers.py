@@ -158,6 +158,7 @@ QUESTIONS = (
 )
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_question_without_an_identifier_ranks_bit_by_bit_as_without_the_index(question: str) -> None:
     texts = ("Port 8080 is the panel's.", *FILLERS, "PAY-1482 costs 20 euros.", "See /etc/nginx.conf in 2026.")

@@ -86,6 +86,7 @@ ASKED = [
 ]  # fmt: skip
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("question", ASKED)
 def test_memory_of_the_day_comes_first(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, query = graph_of(*diary(), *decoys(question)), query_of(question)

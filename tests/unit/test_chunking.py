@@ -256,6 +256,7 @@ def test_small_section_is_one_chunk_with_its_subsections() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.medium
 def test_heading_is_never_a_chunk_of_its_own() -> None:
     code = "```\n" + "x = 1  # as it was\n" * 62 + "```\n"
     for body in ("It rains. " * 200, code, "- item\n" * 300, "| a |\n| - |\n" + "| 1 |\n" * 300):

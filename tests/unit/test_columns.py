@@ -116,6 +116,7 @@ def test_inverted_index_has_a_short_tail_up_to_a_limit() -> None:
 names = st.sampled_from([None, "a", "b", "c", "d", "é"])
 
 
+@pytest.mark.medium
 @given(st.lists(names), st.lists(names))
 def test_vocabulary_numbers_names_by_first_appearance(first: list[str | None], second: list[str | None]) -> None:
     vocabulary = Vocabulary().append(first)

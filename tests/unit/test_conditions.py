@@ -168,6 +168,7 @@ def test_typed_conditions_check_what_they_are_given() -> None:
             make()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("level", ["$and", "$not", "$or"])
 def test_depth_of_conditions_is_limited(level: str) -> None:
     def nested(depth: int) -> dict[str, Any]:

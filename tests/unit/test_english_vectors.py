@@ -227,6 +227,7 @@ def test_backup_and_clone_keep_english_vectors(memory: Memory, path: Path) -> No
 # ---- reembed
 
 
+@pytest.mark.medium
 def test_reembed_makes_missing_english_vectors(memory: Memory, path: Path) -> None:
     memory.remember([NEXT])
     memory.close()
@@ -318,6 +319,7 @@ def test_reembed_goes_on_if_another_process_writes_meanwhile(
 # ---- doctor
 
 
+@pytest.mark.medium
 def test_doctor_makes_damaged_english_vectors_again(memory: Memory, path: Path) -> None:
     memory.close()
     with closing(apsw.Connection(str(path))) as db:
@@ -339,6 +341,7 @@ def test_doctor_makes_damaged_english_vectors_again(memory: Memory, path: Path) 
 # ---- questions
 
 
+@pytest.mark.medium
 def test_only_an_english_question_has_an_english_vector(memory: Memory, path: Path) -> None:
     with open_memory(path, pair := Pair()) as reopened:
         vector = reopened.build_query(QUESTION).english_vector

@@ -43,6 +43,7 @@ def record(memory: Memory, text: str = RESPONSE) -> str:
 # ---- what it was told besides
 
 
+@pytest.mark.medium
 def test_exchange_goes_with_a_message_of_its_context(memory: Memory) -> None:
     found = memory.recall("My PIN is 4711.", limit=1)
     message, long_text = memory.remember(["My PIN is 4711.", "The PIN was changed. " * 200]).ids

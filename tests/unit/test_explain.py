@@ -171,6 +171,7 @@ def test_document_is_represented_by_its_best_chunk(memory: Memory) -> None:
     assert memory.why_not("Mia", "long", as_of="2020-01-01").miss_reason == MissReason.FILTER
 
 
+@pytest.mark.medium
 def test_why_not_logs_nothing(memory: Memory) -> None:
     before = memory.scopes()[0].revision
     for strategy in ("fused", "eisa", "synaptic"):

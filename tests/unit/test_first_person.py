@@ -50,6 +50,7 @@ def reranking_text(folder: Path, turns: Sequence[tuple[str | None, str]], questi
         return memory.build_query(question).reranking_text
 
 
+@pytest.mark.medium
 def test_main_speaker_is_asked_in_the_first_person(tmp_path: Path) -> None:
     turns: list[tuple[str | None, str]] = [("Rosa", "I moved to Antwerp.")] * 9
     turns += [("assistant", "Good to know.")] * 5 + [("Tom", "Hello.")]
@@ -58,11 +59,13 @@ def test_main_speaker_is_asked_in_the_first_person(tmp_path: Path) -> None:
     assert reranking_text(tmp_path, [], "Wo wohnt Rosa?") == "Wo wohnt Rosa?"
 
 
+@pytest.mark.medium
 def test_one_of_several_speakers_is_asked_by_name(tmp_path: Path) -> None:
     turns = [*[("Rosa", "I moved to Antwerp.")] * 8, ("Tom", "Hello.")]
     assert reranking_text(tmp_path, turns, "Where does Rosa live?") == "Where does Rosa live?"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("question", "agreement"), [("Who owes me money?", 1), ("Who owes Rosa money?", 1), ("Whom do I owe money?", -1)]
 )

@@ -267,6 +267,7 @@ def test_pages_of_find_lead_through_all_memories_within_the_budget(memory: Memor
     assert sorted(found) == sorted(f"id-{n}" for n in range(20))
 
 
+@pytest.mark.medium
 def test_long_text_is_read_in_parts(memory: Memory) -> None:
     id_ = memory.remember(LONG).id[:8]
     tools, parts, wanted = memory.tools(budget=1000), [], id_
@@ -369,6 +370,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.medium
 @given(st.sampled_from(TOOLS), st.data())
 def test_any_arguments_get_a_text_and_bad_ones_change_nothing(tool: FunctionTool, data: st.DataObject) -> None:
     values = JSON | st.sampled_from(["home", ["home"], "2026-05-03", "supersede", "Ana", ["A text."]])

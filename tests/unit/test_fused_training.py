@@ -79,6 +79,7 @@ def example(
 EXAMPLES = [example([0.1 * n % 1, 2.0, 0.3], {1}, columns={"is question": [1.0, 0.0, 1.0]}) for n in range(30)]
 
 
+@pytest.mark.medium
 def test_ranker_learns_from_rows_of_its_genre() -> None:
     found = train_ranker(EXAMPLES, UNTRAINED.ranker)
     assert found.utterance.weights["good"] > 0 > found.utterance.weights["is question"]
@@ -115,6 +116,7 @@ def test_signs_are_of_features_that_exist() -> None:
     assert not NEGATIVE_FEATURES & UNSIGNED_FEATURES
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", sorted(NEGATIVE_FEATURES))
 def test_negative_features_count_against_a_row(name: str) -> None:
     for right, is_used in (([1.0, 0.0], False), ([0.0, 1.0], True)):
@@ -137,6 +139,7 @@ def test_bias_makes_as_many_rows_right_as_expected() -> None:
     assert expected == pytest.approx(right, rel=1e-3)
 
 
+@pytest.mark.medium
 def test_questions_of_a_set_count_for_the_root_of_their_number() -> None:
     """Sets that contradict each other: four times as many questions count twice."""
     columns = {"entity count": [0.0, 1.0]}
@@ -152,6 +155,7 @@ def test_questions_of_a_set_count_for_the_root_of_their_number() -> None:
     assert weight(160, 40) == pytest.approx(np.log(2), abs=0.01)
 
 
+@pytest.mark.medium
 def test_ranker_learns_from_the_best_rows_of_a_question() -> None:
     """Of the rows beyond the best by the first stage nothing is learned, unless they hold the answer."""
     size = ROWS_PER_QUESTION + 20

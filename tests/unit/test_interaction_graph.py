@@ -199,6 +199,7 @@ def test_score_is_that_of_the_equations(seed: int) -> None:
     assert found == pytest.approx(reference_score(weights, *texts(seed)), abs=1e-4)
 
 
+@pytest.mark.medium
 def test_score_does_not_depend_on_the_order_of_states() -> None:
     weights, (question, passage, is_context) = random_weights(), texts()
     order = np.random.default_rng(1).permutation(len(passage))  # noqa: TID251  # seeded

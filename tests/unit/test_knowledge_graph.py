@@ -110,6 +110,7 @@ def test_observation_whose_id_has_another_text_by_now_gets_another_id(memory: Me
     assert stored_graph(memory).entities[0].observations == ("likes rain", "speaks Galician", "speaks Portuguese")
 
 
+@pytest.mark.medium
 def test_long_observation_is_kept_whole(memory: Memory) -> None:
     long = "Ana likes rain. " * 2_000
     add(memory, graph_of("Ana", long))

@@ -63,6 +63,7 @@ def test_memory_that_answers_is_preferred(
     assert best(reranker, question, passages) == 0
 
 
+@pytest.mark.medium
 def test_short_turn_is_read_with_the_turn_before(reranker: LateInteractionReranker) -> None:
     question = "How many guests came to the wedding?"
     turn = Passage("Forty, I think.", speaker="Ana")

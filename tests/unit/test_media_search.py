@@ -81,6 +81,7 @@ def test_fused_joins_media_before_validity_counts() -> None:
     assert Fused().joins_media is True
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("strategy", sorted(BUILT_IN))
 def test_memory_with_the_same_medium_comes_back_by_any_strategy(memory: Memory, strategy: str) -> None:
     for vector, id_ in (((1, 0, 0), "sea"), ((0, 4, 1), "cat")):

@@ -38,6 +38,7 @@ def test_set_reads_as_a_benchmark(name: str) -> None:
     assert sum(len(case.questions) for case in cases) == len(lines(f"{name}.questions"))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", SETS)
 def test_evidence_fits_its_category(name: str) -> None:
     for line in lines(f"{name}.questions"):
@@ -50,6 +51,7 @@ def test_evidence_fits_its_category(name: str) -> None:
         assert count >= 4 or line["category"] != "list", where
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", SETS)
 def test_unanswerable_question_names_the_question_that_it_is_near_to(name: str) -> None:
     questions = {(line["space"], line["id"]): line for line in lines(f"{name}.questions")}
@@ -59,6 +61,7 @@ def test_unanswerable_question_names_the_question_that_it_is_near_to(name: str) 
         assert line["near"] is None or questions[space, line["near"]]["answerable"], line
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", SETS)
 def test_evidence_is_not_later_than_the_question(name: str) -> None:
     times = {(line["space"], line["id"]): line["time"] for line in lines(f"{name}.docs")}

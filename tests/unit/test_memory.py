@@ -102,6 +102,7 @@ def test_remember_stores_equal_texts_once(memory: Memory, clock: FakeClock) -> N
     ]  # fmt: skip
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("again", [LONG, PORTO])
 def test_remember_rejects_an_id_of_another_memory(again: str, memory: Memory) -> None:
     memory.remember("Something else.", id="a")
@@ -299,6 +300,7 @@ def test_two_handles_see_each_others_commits(memory: Memory, open_memory: Callab
     assert graph_differences(memory.graph(), other.graph()) == []
 
 
+@pytest.mark.medium
 def test_threads_and_handles_write_concurrently(memory: Memory, open_memory: Callable[..., Memory]) -> None:
     handles = [memory, memory, open_memory()]
     errors: list[BaseException] = []
@@ -375,6 +377,7 @@ class MinimalEmbedder:
         return np.tile(np.array([1, 0, 0, 0], np.float32), (len(texts), 1))
 
 
+@pytest.mark.medium
 def test_minimal_embedder_suffices(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=MinimalEmbedder()) as memory:
         memory.remember(TALK)

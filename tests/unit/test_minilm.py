@@ -55,6 +55,7 @@ def test_minilm_vector_does_not_depend_on_the_batch(model: MiniLMEmbedder) -> No
     np.testing.assert_array_equal(all_vectors, model.embed(texts, is_query=True))
 
 
+@pytest.mark.medium
 def test_question_adapters_move_a_question_towards_what_answers_it(model: MiniLMEmbedder) -> None:
     """And leave texts where they are."""
     asked = "How do I get to the office?"
@@ -67,6 +68,7 @@ def test_question_adapters_move_a_question_towards_what_answers_it(model: MiniLM
     np.testing.assert_array_equal(adapted.embed([asked])[0], plain)
 
 
+@pytest.mark.medium
 def test_whole_dialogue_is_embedded_as_a_text_is(model: MiniLMEmbedder) -> None:
     adapted = MiniLMEmbedder(adapts_questions=True)
     fits, longer = "word " * (MAX_QUESTION_TOKENS - 2), "word " * (MAX_QUESTION_TOKENS - 1)

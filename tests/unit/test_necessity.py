@@ -84,6 +84,7 @@ def test_row_features_equal_values_computed_by_hand() -> None:
     assert found.is_vector_usable.all()
 
 
+@pytest.mark.medium
 def test_query_features_equal_those_of_a_bare_episode() -> None:
     for text in ("Where is the boat?", "what did we do on 3 May 2025", "钥匙在哪里？", STORY):
         graph = encoded_graph(Episode(text))

@@ -223,6 +223,7 @@ def test_closeness_is_the_cosine_in_standard_deviations(*, is_english: bool) -> 
     )
 
 
+@pytest.mark.medium
 def test_stay_is_no_newer_answer(tmp_path: Path) -> None:
     with Memory(tmp_path / "memory.db") as memory:
         memory.remember("I live in Hamburg.", speaker="user", happened_at="2026-02-01")

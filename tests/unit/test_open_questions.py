@@ -117,6 +117,7 @@ def test_noise_keeps_a_name_without_another() -> None:
     assert names_of(alone, "Ana") == [["Ana"]]
 
 
+@pytest.mark.medium
 def test_extractor_of_a_case_fills_its_memory(embedder: CachingEmbedder) -> None:
     one, dense = case("a", "Ana met Bo in Porto.", "Bo met Ana."), resolve_strategy("dense")
     counts = []

@@ -228,6 +228,7 @@ def statement_in_context(text: str) -> StatementInContext:
     return StatementInContext(text, next(statements(text, "Ana", START)))
 
 
+@pytest.mark.medium
 def test_topic_is_the_clause_that_matches_the_update(embedder: Embedder) -> None:
     old, new, *_ = CASES["home"]
     topic = extract_topic(

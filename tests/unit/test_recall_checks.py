@@ -32,6 +32,7 @@ def failure(function: Any, *args: Any, **options: Any) -> str:
 # ---- must_recall
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "expected",
     ["ghent", "flat in ghent", "FLAT IN  Ghent", "Ghent now.", lambda hit: hit.node.happened_at.month == 3],
@@ -42,6 +43,7 @@ def test_expected_memory_is_named_by_id_text_or_function(memory: Memory, expecte
     assert len(found) == 1
 
 
+@pytest.mark.medium
 def test_chunk_of_a_long_text_stands_for_it(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(), strategy="bm25") as memory:
         text = "\n\n".join(f"Paragraph {number} is about the river Douro and the weather." * 8 for number in range(20))
@@ -77,6 +79,7 @@ def test_failure_says_that_a_filter_keeps_it_out(memory: Memory) -> None:
     assert "as of" in failure(must_recall, memory, "Where is the flat?", "ghent", as_of="2026-02-01")
 
 
+@pytest.mark.medium
 def test_failure_says_that_the_scope_holds_no_such_memory(memory: Memory) -> None:
     shown = failure(must_recall, memory, "Ana?", "Lisbon")
     assert "scope 'default' holds no memory with this id or text, among 14" in shown
@@ -137,6 +140,7 @@ def test_unwanted_memory_is_an_error_that_shows_where_it_came(memory: Memory) ->
     must_not_recall(memory, "Ana cooked soup number 3", "ghent", within=1)
 
 
+@pytest.mark.medium
 def test_forgotten_memory_must_not_come_back(memory: Memory) -> None:
     memory.forget("ghent")
     must_not_recall(memory, "Who has a flat in Ghent?", "ghent")

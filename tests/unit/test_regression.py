@@ -92,6 +92,7 @@ def fit(sets: list[ChoiceSet], ridge: float = 0.5, sign: tuple[float, ...] = (0.
     return fit_signed_choice(sets, ridge=np.full(3, ridge), sign=np.array(sign), prior=np.zeros(3))
 
 
+@pytest.mark.medium
 @given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=3, max_size=3), st.integers(0, 3))
 def test_choice_weights_are_optimal_within_their_signs(signs: list[float], seed: int) -> None:
     sets, sign = choice_sets(20, seed), np.array(signs)
@@ -124,12 +125,14 @@ def test_choice_between_two_is_a_logistic_regression_of_the_difference() -> None
     assert fit(sets) == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.medium
 def test_choice_is_between_items_of_a_set_alone() -> None:
     """What all items of a set have in common changes nothing, be it ever so large."""
     shifted = [replace(one, features=one.features + 50.0 * place) for place, one in enumerate(choice_sets())]
     assert fit(shifted) == pytest.approx(fit(choice_sets()), abs=1e-4)
 
 
+@pytest.mark.medium
 def test_sets_of_right_or_of_wrong_items_say_nothing() -> None:
     features = np.arange(12.0).reshape(4, 3)
     silent = [ChoiceSet(features, np.full(4, is_right)) for is_right in (True, False)]

@@ -56,6 +56,7 @@ def test_dry_run_shows_what_is_said_again(memory: Memory) -> None:
     assert memory.remember(GHENT).created == planned.created == planned.ids
 
 
+@pytest.mark.medium
 def test_long_text_said_again_has_chunks_of_its_own(memory: Memory) -> None:
     first = memory.remember(LONG).id
     memory.remember(PORTO)

@@ -214,6 +214,7 @@ def test_settings_send_the_key_to_the_reader_that_is_set(tmp_path: Path) -> None
     assert KEY not in repr(settings)
 
 
+@pytest.mark.medium
 def test_settings_ask_the_language_model_that_is_set(tmp_path: Path) -> None:
     with FakeChatServer('{"grades": [3, 0]}') as server:
         environment = {"ECPHORA_RERANKER": "llm", "ECPHORA_LLM": "openai:gpt", "ECPHORA_LLM_BASE_URL": server.url}

@@ -48,6 +48,7 @@ def test_question_for_times_or_a_number_wants_all(question: str) -> None:
     assert not loss_of([5.0] * len(SAID), question).any()
 
 
+@pytest.mark.medium
 def test_routine_does_not_hide_what_differs(tmp_path: Path) -> None:
     routine = [
         Episode("Took my vitamin D tablet.", speaker="user", happened_at=f"2026-03-{day:02}") for day in range(1, 29)

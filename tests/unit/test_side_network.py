@@ -236,6 +236,7 @@ def test_training_measures_the_similarity_floor() -> None:
     assert measure_similarity_floor(net, [same, same]) == MAX_SIMILARITY_FLOOR
 
 
+@pytest.mark.medium
 def test_examples_from_the_log_use_feedback(tmp_path: Path) -> None:
     """EISA stores questions; hits of a question that were used are positives, the others negatives."""
     texts = ["the boat is called Zebulon", "the boat leaks", "a boat show in May", "Ana lives in Porto", "Ana is here"]

@@ -95,6 +95,7 @@ def test_bm25_equals_the_reference(sample: tuple[Graph, list[Node], list[Edge]],
     assert found.scores[found.eligible] == pytest.approx(np.array(expected)[found.eligible[: len(expected)]], abs=1e-5)
 
 
+@pytest.mark.medium
 @given(graphs(), texts)
 def test_bm25_with_previous_turn_equals_bm25_of_joined_turns(
     sample: tuple[Graph, list[Node], list[Edge]], text: str
@@ -142,6 +143,7 @@ def window_rows(graph: Graph, row: int) -> set[int]:
     return rows - {-1}
 
 
+@pytest.mark.medium
 @given(graphs(), texts, st.sets(st.integers(0, 13)))
 def test_term_coverage_equals_the_reference(
     sample: tuple[Graph, list[Node], list[Edge]], text: str, chosen: set[int]
@@ -227,6 +229,7 @@ def reference_paths(
     return about, shared
 
 
+@pytest.mark.medium
 @given(graphs(), strengths, st.sets(st.sampled_from(NAMES), max_size=1), st.integers(1, 8))
 def test_follow_entities_equals_the_reference(
     sample: tuple[Graph, list[Node], list[Edge]], values: list[float], query_names: set[str], k: int
@@ -266,6 +269,7 @@ def reference_mentions(
     return found
 
 
+@pytest.mark.medium
 @given(graphs(), strengths, st.sets(st.sampled_from(NAMES), max_size=2), st.integers(1, 8))
 def test_direct_mentions_equals_the_reference(
     sample: tuple[Graph, list[Node], list[Edge]], values: list[float], query_names: set[str], k: int
@@ -282,6 +286,7 @@ def test_direct_mentions_equals_the_reference(
     assert np.isin(reached.parent, [-1, *seeds]).all()
 
 
+@pytest.mark.medium
 @given(graphs(), st.sets(st.sampled_from(NAMES), max_size=3))
 def test_entity_coverage_is_weighted_by_rarity(
     sample: tuple[Graph, list[Node], list[Edge]], query_names: set[str]
@@ -304,6 +309,7 @@ def test_entity_coverage_is_weighted_by_rarity(
     assert found == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.medium
 @given(graphs(), st.integers(0, 14))
 def test_mention_counts_of_a_grown_graph_equal_those_of_a_rebuilt_one(
     sample: tuple[Graph, list[Node], list[Edge]], first: int

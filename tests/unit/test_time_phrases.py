@@ -58,6 +58,7 @@ She lives on the 9th floor | version 3.11.7 is out
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("language", "key", "text"), PHRASES)
 def test_phrase_gives_its_interval_in_the_zone_of_the_reference_time(language: str, key: str, text: str) -> None:
     for reference_time, expected in zip(REFERENCE_TIMES, INTERVALS[key], strict=True):

@@ -41,6 +41,7 @@ def test_remember_warns_once_and_names_the_command_that_helps(tmp_path: Path, ca
     assert "ecphora reembed --embedder e5" in caplog.messages[0]
 
 
+@pytest.mark.medium
 def test_warning_names_no_command_if_the_embedder_is_the_multilingual_one(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -326,6 +326,7 @@ def test_relative_date_is_that_of_where_it_was_told(asked: str, is_inside: bool,
     assert _is_in_time(memory, f"What happened on {asked}?") is is_inside
 
 
+@pytest.mark.medium
 def test_range_up_to_now_holds_what_was_told_just_now_further_east(open_in: Open) -> None:
     memory = open_in("UTC", now="2026-07-20T12:00")
     memory.remember("I swam.", id="swim", happened_at="2026-07-20T23:59+12:00")  # a minute ago
