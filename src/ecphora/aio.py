@@ -6,6 +6,7 @@ the object behind it.
 """
 
 import asyncio
+import inspect
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,7 +24,6 @@ from .model.cancellation import Cancellation
 from .model.pickling import OpenInEachProcess
 from .model.ports import Store, Strategy
 from .model.reprs import call_repr, show
-from .model.same_parameters import same_parameters
 from .recall.recollection import Recollection
 from .retrieval.confidence import EvidenceBands
 from .tools.function_tools import ToolReply, ToolSet
@@ -43,6 +43,7 @@ class MemoryLike(Protocol):
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Owner = TypeVar("Owner")
 M = TypeVar("M", bound=MemoryLike)
 
 
@@ -110,6 +111,20 @@ def _build_reasons(result: R) -> R:
     for hit in result if isinstance(result, Recollection) else ():
         _ = hit.reason
     return result
+
+
+def same_parameters(
+    other: Callable[Concatenate[Any, P], object],
+) -> Callable[[Callable[Concatenate[Owner, ...], R]], Callable[Concatenate[Owner, P], R]]:
+    """Make a decorator for a method that passes all its arguments on to the method ``other``."""
+
+    def decorate(method: Callable[Concatenate[Owner, ...], R]) -> Callable[Concatenate[Owner, P], R]:
+        parameters = tuple(inspect.signature(other).parameters.values())
+        signature = inspect.signature(method).replace(parameters=parameters)
+        method.__signature__ = signature  # type: ignore[attr-defined]
+        return method
+
+    return decorate
 
 
 class AsyncCalls(Generic[M]):

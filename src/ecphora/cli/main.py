@@ -41,7 +41,7 @@ COMMANDS = {
     "plugins": (".maintenance:plugins", "List the plug-ins of other packages, and whether each can be imported."),
     "mcp": (".mcp:mcp", "Serve the memory to an MCP host, such as Claude Desktop."),
     "demo": (".demo.command:demo", "See it work on the chat of six friends."),
-    "ask": (".ask:ask", "Answer a question from the memories."),
+    "ask": (".recall:ask", "Answer a question from the memories."),
     "consolidate": (".consolidation:consolidate", "Find updates of facts, aliases and insights in new memories."),
     "updates": (".consolidation:updates", "Show which memories supersede or contradict others."),
     "accept": (".consolidation:accept", "Accept an update that is pending."),

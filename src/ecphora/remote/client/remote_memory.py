@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TextIO, TypeVar, cast, get_type_hints
 
+from ...aio import same_parameters
 from ...consolidation.run import ConsolidationResult
 from ...errors import EcphoraError, ServerError
 from ...memory import Entities, Facts, Maintenance, Memory
@@ -18,7 +19,6 @@ from ...model.cancellation import Cancellation
 from ...model.pickling import OpenInEachProcess
 from ...model.ports import Progress
 from ...model.reprs import call_repr
-from ...model.same_parameters import same_parameters
 from ...model.types import DEFAULT_RECALL_OPTIONS, Backup, RememberResult, TransferResult
 from ...model.validation import check_name, check_progress
 from ...remember.blocked_warning import warn_of_blocked
