@@ -398,7 +398,7 @@ export interface Health {
 /**
  * The history of a memory: its predecessors and successors, oldest first, and the accesses that are kept.
  *
- * The `nth` of an access says how many accesses of its kind there were, expired accesses included.
+ * The `count` of an access says how many accesses of its kind there were, expired accesses included.
  */
 export interface History {
   node: Node;

@@ -19,15 +19,14 @@ from ...model.ports import LLM, Clock
 from ...model.times import utc_now
 from ...settings import Settings
 from ...stores.sqlite import SQLiteStore
-from . import schemas
 from .access_control import HEALTH_PATH, ZONE_HEADER, AccessPolicy, check_rights, check_rights_anywhere, cross_origin
 from .admission import AdmissionMiddleware, Limits, Tracer, WriteLog
 from .failures import RequestError, answer_failures
 from .jobs import Job
 from .metrics import CONTENT_TYPE, Metrics
 from .open_scopes import OpenScopes, closing_idle
+from .openapi import DESCRIPTION, Health, JobAnswer, failure_docs, openapi_document
 from .operations import CHANGE, READ
-from .route_docs import DESCRIPTION, failure_docs, openapi_document
 from .routes import BACKUP_HEADERS, add_operations, check_parameters, grant_of
 from .service import Service
 
@@ -160,9 +159,7 @@ def _add_jobs(app: FastAPI, service: Service) -> None:
         request.state.memory_scope = job.scope
         return job
 
-    @app.get(
-        "/v1/jobs/{id}", operation_id="get_job", tags=["jobs"], response_model=schemas.JobAnswer, responses=failures
-    )
+    @app.get("/v1/jobs/{id}", operation_id="get_job", tags=["jobs"], response_model=JobAnswer, responses=failures)
     async def get_job(request: Request, id: str) -> Response:  # noqa: A002
         """How far a job is. The token needs the right to `read` in the job's scope."""
         job = find(request, id)
@@ -173,7 +170,7 @@ def _add_jobs(app: FastAPI, service: Service) -> None:
         "/v1/jobs/{id}/cancel",
         operation_id="cancel_job",
         tags=["jobs"],
-        response_model=schemas.JobAnswer,
+        response_model=JobAnswer,
         responses=failures,
     )
     async def cancel_job(request: Request, id: str) -> Response:  # noqa: A002
@@ -200,7 +197,7 @@ def _add_status(app: FastAPI, service: Service, metrics: Metrics) -> None:
         HEALTH_PATH,
         operation_id="health",
         tags=["server"],
-        response_model=schemas.Health,
+        response_model=Health,
         responses=failure_docs(400, 403, 503),
     )(health)
 

@@ -24,13 +24,13 @@ from ...model.types import RecallOptions
 from ...model.validation import MAX_NAME_CHARS
 from ...stores.sqlite import SQLiteStore
 from ..wire.deserialize import argument_names, arguments_from_json
-from . import operations, schemas
+from . import operations
 from .access_control import check_rights, check_rights_anywhere
 from .admission import check_items
 from .failures import RequestError
 from .jobs import JobProgress
+from .openapi import JSON, NDJSON, SQLITE, JobStart, answer_type, body_model, operation_failures, route_options
 from .operations import Operation
-from .route_docs import JSON, NDJSON, SQLITE, operation_failures, route_options
 from .service import PartWriter, Service, StreamResponse, WritePart, encode_json, read_lines
 from .tokens import Grant, Right
 
@@ -157,8 +157,8 @@ def _add_call(app: FastAPI, service: Service, operation: Operation) -> None:
         answer = await service.call(scope, zone_of(request), call, grant.name)
         return Response(answer, media_type=JSON)
 
-    answer = schemas.answer_type(operation.answer)
-    _add_route(app, operation, endpoint, body=schemas.body_model(operation), answer=answer)
+    answer = answer_type(operation.answer)
+    _add_route(app, operation, endpoint, body=body_model(operation), answer=answer)
 
 
 def _add_consolidate(app: FastAPI, service: Service) -> None:
@@ -178,8 +178,8 @@ def _add_consolidate(app: FastAPI, service: Service) -> None:
         job = service.jobs.start(scope, run)
         return JSONResponse({"job": job.id}, HTTPStatus.ACCEPTED, {"Location": f"/v1/jobs/{job.id}"})
 
-    body = schemas.body_model(operation)
-    _add_route(app, operation, endpoint, body=body, answer=schemas.JobStart, status=HTTPStatus.ACCEPTED)
+    body = body_model(operation)
+    _add_route(app, operation, endpoint, body=body, answer=JobStart, status=HTTPStatus.ACCEPTED)
 
 
 def _add_scopes(app: FastAPI, service: Service) -> None:
@@ -196,7 +196,7 @@ def _add_scopes(app: FastAPI, service: Service) -> None:
     app.add_api_route(
         operation.path,
         endpoint,
-        response_model=schemas.answer_type(operation.answer),
+        response_model=answer_type(operation.answer),
         responses=operation_failures(operation),
         **route_options(operation),
     )
@@ -233,7 +233,7 @@ def _add_export(app: FastAPI, service: Service) -> None:
             token_name=grant.name,
         )
 
-    body = schemas.body_model(operation)
+    body = body_model(operation)
     _add_route(app, operation, endpoint, body=body, answer=None, response_class=NDJSONResponse)
 
 
@@ -264,7 +264,7 @@ def _add_import(app: FastAPI, service: Service) -> None:
         app,
         operation,
         endpoint,
-        answer=schemas.answer_type(operation.answer),
+        answer=answer_type(operation.answer),
         parameters=tuple(
             inspect.Parameter(
                 name,

@@ -28,7 +28,7 @@ from ...stores.sqlite import SQLiteStore
 from .failures import answer_error
 from .jobs import Jobs
 from .open_scopes import OpenScopes
-from .route_docs import NDJSON
+from .openapi import NDJSON
 from .thread_shares import ThreadShares
 
 T = TypeVar("T")
