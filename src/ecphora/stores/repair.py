@@ -222,7 +222,7 @@ class RepairStore(SQLiteStore):
             return [str(id_) for (id_,) in db.execute(query, (scope, model, size))]
 
     def delete_token_codes(self, scope: str, ids: Iterable[NodeId]) -> None:
-        """Delete the token codes of some nodes; a reader makes them again."""
+        """Delete the token codes of some nodes; the reranker makes them again."""
         query = """DELETE FROM token_codes WHERE (scope, node) IN
                    (SELECT n.scope, n.seq FROM node n JOIN scope s ON s.key = n.scope WHERE s.name = ? AND n.id = ?)"""
         with self._transaction("IMMEDIATE") as db:

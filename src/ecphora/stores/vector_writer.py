@@ -1,4 +1,4 @@
-"""Writes the vectors of texts and the token codes of readers, and finds texts that have no vector yet.
+"""Writes the vectors of texts and the token codes of rerankers, and finds texts that have no vector yet.
 
 All that inside a transaction that the store holds.
 """

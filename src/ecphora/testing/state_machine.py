@@ -43,7 +43,7 @@ class _TwoHandles:
         super().__init__()
         self.writer, self.reader = open_store(), open_store()
         self.graphs = [Graph()]
-        self.reranker_graph = Graph()
+        self.reader_graph = Graph()
 
     def teardown(self) -> None:
         latest = self.graphs[-1]
@@ -195,10 +195,10 @@ def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # ma
 
         @rule()
         def follow(self) -> None:
-            self.reranker_graph = apply_batch(
-                self.reranker_graph, self.reader.changes_since(SCOPE, self.reranker_graph.revision)
+            self.reader_graph = apply_batch(
+                self.reader_graph, self.reader.changes_since(SCOPE, self.reader_graph.revision)
             )
-            assert graph_differences(self.graphs[-1], self.reranker_graph) == []
+            assert graph_differences(self.graphs[-1], self.reader_graph) == []
 
         @rule()
         def look(self) -> None:

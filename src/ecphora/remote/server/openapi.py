@@ -60,7 +60,7 @@ CONSTRAINTS: Mapping[str, Mapping[str, Any]] = {
     "seconds": {"gt": 0, "description": "The most seconds that it may take."},
     "rerank_ms": {
         "gt": 0,
-        "description": "A deadline for the reader in milliseconds; without it, it reads all that it is to read.",
+        "description": "A deadline for the reranker in milliseconds; without it, the reranker reads all chosen candidates.",
     },
     "trust": {"ge": 0, "le": 1},
     "min_trust": {"ge": 0, "le": 1},

@@ -87,7 +87,7 @@ CREATE TABLE media_vector (
 CREATE INDEX media_vector_revision ON media_vector (scope, revision);
 CREATE INDEX media_vector_node ON media_vector (scope, node);
 
--- What a reader keeps of a text, so that it need not be encoded again: codes of its tokens, made of the text alone.
+-- What a reranker keeps of a text, so that it need not be encoded again: codes of its tokens, made of the text alone.
 CREATE TABLE token_codes (
     scope INTEGER NOT NULL,
     node  INTEGER NOT NULL,
