@@ -770,7 +770,7 @@ export interface RankedHit {
 export interface RecallOptions {
   retroactive?: boolean;
   media_query?: MediaQuery | null;
-  /** A deadline for the reranker in milliseconds; without it, the reranker reads all chosen candidates. */
+  /** A deadline for the reranker in milliseconds; without it, all chosen candidates are read. */
   rerank_ms?: number | null;
   explain?: boolean;
   log_access?: boolean;

@@ -60,7 +60,7 @@ CONSTRAINTS: Mapping[str, Mapping[str, Any]] = {
     "seconds": {"gt": 0, "description": "The most seconds that it may take."},
     "rerank_ms": {
         "gt": 0,
-        "description": "A deadline for the reranker in milliseconds; without it, the reranker reads all chosen candidates.",
+        "description": "A deadline for the reranker in milliseconds; without it, all chosen candidates are read.",
     },
     "trust": {"ge": 0, "le": 1},
     "min_trust": {"ge": 0, "le": 1},
