@@ -197,7 +197,7 @@ def test_id_in_a_suggested_command_is_quoted() -> None:
     assert "ecphora reject 'x; rm -rf ~' y\n" in ecphora("updates").stdout
 
 
-@pytest.mark.parametrize("module", ["main", "consolidation", "ask", "remember_input", "corrections", "demo.show"])
+@pytest.mark.parametrize("module", ["main", "consolidation", "recall", "remember_input", "corrections", "demo.show"])
 def test_only_the_command_context_writes_lines(module: str) -> None:
     *folders, name = module.split(".")
     source = files("ecphora.cli").joinpath(*folders, f"{name}.py").read_text(encoding="utf-8")

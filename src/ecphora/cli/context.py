@@ -155,6 +155,10 @@ class CommandContext:
         if not self.as_json:
             click.echo(single_line(text), err=True)
 
+    def warn(self, text: str) -> None:
+        """Write a line on stderr, in JSON mode too."""
+        click.echo(single_line(text), err=True)
+
     def note_all(self, texts: Iterable[str]) -> None:
         """Write side notes, each as a line."""
         for text in texts:

@@ -57,7 +57,7 @@ def recall(
         )
         exchange = None if record_response is None else memory.record_response(found, record_response)
         for problem in _rerank_problems(found.cost):
-            click.echo(problem, err=True)
+            context.warn(problem)
         if context.as_json:
             recorded = {} if record_response is None else {"exchange_id": exchange}
             context.write_json({**found.to_dict(), **recorded})
