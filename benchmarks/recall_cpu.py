@@ -118,7 +118,7 @@ def main() -> None:
     seconds, unit = np.array(rows[WARM_UP:]), float(np.median(units[WARM_UP:]))
     kind = "synthetic turns" if arguments.data is None else f"turns of {arguments.set}"
     print(f"{len(turns)} {kind}; {platform.machine()}, Python {platform.python_version()}; reading "
-          f"{arguments.reading}; to embed a question alone takes {1000 * unit:.1f} ms")  # fmt: skip
+          f"{arguments.rerank}; to embed a question alone takes {1000 * unit:.1f} ms")  # fmt: skip
     print(f"{'':<14} {'ms CPU':>8} {'p50':>8} {'p95':>8}  in questions embedded")
     for name, values in [*zip(PARTS, seconds.T, strict=True), ("sum", seconds.sum(axis=1))]:
         middle, high = np.percentile(values / unit, [50, 95])

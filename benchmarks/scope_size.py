@@ -125,7 +125,7 @@ def main() -> None:
     options.add_argument("--rerank", default="never", help="never, auto or always")
     options.add_argument("--folder", type=Path, help="where to keep the files for the next run")
     arguments = options.parse_args()
-    print(f"{platform.machine()}, Python {platform.python_version()}; reading {arguments.reading}; ms CPU, kB a turn")
+    print(f"{platform.machine()}, Python {platform.python_version()}; rerank {arguments.rerank}; ms CPU, kB a turn")
     print("".join(f"{name:>9}" for name in HEADINGS)[1:], flush=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ecphora import AsyncMemory, EcphoraError, Episode, Filter, Memory, Recollection
+from ecphora import AsyncMemory, EcphoraError, Episode, Filter, Memory, RecallOptions, Recollection
 from ecphora.maintenance.doctor import examine
 from ecphora.model.types import Vectors, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
@@ -86,7 +86,7 @@ class Twins(RuleBasedStateMachine):
 
     @rule(question=st.sampled_from(QUESTIONS), limit=st.integers(0, 3), explain=st.booleans(), log=st.booleans())
     def recall(self, question: str, limit: int, *, explain: bool, log: bool) -> None:
-        self.both("recall", question, limit=limit, explain=explain, log_access=log)
+        self.both("recall", question, limit=limit, options=RecallOptions(explain=explain, log_access=log))
 
     @rule(question=st.sampled_from(QUESTIONS), strategy=st.sampled_from(["fused", "bm25", "synapse", "oracle"]))
     def recall_with_strategy(self, question: str, strategy: str) -> None:

@@ -104,4 +104,6 @@ def test_document_names_the_errors_and_examples_of_every_operation(fuzzed: Serve
     examples = recall["requestBody"]["content"]["application/json"]["examples"]
     assert examples["example"]["value"]["question"] == "Where does Ana live?"
     question = document["components"]["schemas"]["RecallRequest"]["properties"]["question"]
-    assert (question["minLength"], question["maxLength"]) == (1, 20_000)
+    text, *messages = question["anyOf"]
+    assert (text["minLength"], text["maxLength"]) == (1, 20_000)
+    assert [one["type"] for one in messages] == ["object", "array"]
