@@ -3,7 +3,7 @@
 Reads the conversations of ``training/data/conversations.jsonl`` (described in ``conversations.md`` beside it) and the
 spaces of ``training/data/memories`` that they are about. Prints how often an entry that answers the last message is
 first, and among the first three, if the question is the last message alone, all user messages joined, or what
-``question_from_messages`` makes of them, as ``recall_for`` does. The column ``questions`` has the questions that the
+``question_from_messages`` makes of them, as ``recall`` does. The column ``questions`` has the questions that the
 same spaces come with, each after another question of its space: they stand on their own, and context can only harm
 them. ``--rerank`` and ``--embedder`` are as for ``ecphora bench recall``.
 
@@ -66,7 +66,7 @@ def all_joined(messages: Sequence[str]) -> str:
     return "\n".join(messages)
 
 
-def as_recall_for(messages: Sequence[str]) -> str:
+def as_recall(messages: Sequence[str]) -> str:
     return question_from_messages([{"role": "user", "content": text} for text in messages])
 
 
@@ -83,7 +83,7 @@ def questions_after_questions(cases: Iterable[Case]) -> list[Conversation]:
 RULES: dict[str, Rule] = {
     "last message alone": last_alone,
     "all user messages": all_joined,
-    "`recall_for`": as_recall_for,
+    "`recall`": as_recall,
 }
 
 

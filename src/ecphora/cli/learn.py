@@ -139,7 +139,7 @@ def learn(
     """Train the weights of fused: its ranker, and the model of its confidence.
 
     Trains on labeled sets, which are questions whose evidence is known, and on the feedback in a memory. A set is
-    NAME.docs.jsonl with NAME.questions.jsonl; docs/fused.md describes their lines. Nothing is read for it, so the
+    NAME.docs.jsonl with NAME.questions.jsonl; lab/fused.md describes their lines. Nothing is read for it, so the
     weights of what a reranker says stay as they are. Use the weights with `ecphora recall --weights FILE` or
     ECPHORA_WEIGHTS; without them, the weights of the package are used.
     """
