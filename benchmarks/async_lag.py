@@ -24,7 +24,7 @@ import numpy as np
 
 from ecphora import AsyncMemory, Memory
 from ecphora.model.ports import Embedder
-from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.e5 import E5Embedder
 from ecphora.models.embedders.hashing import HashingEmbedder
 
 PAUSE = 0.001

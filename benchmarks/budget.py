@@ -15,7 +15,7 @@ from ecphora.language.scripts import estimate_tokens
 from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.types import Rows, Scores
-from ecphora.recall import token_budget
+from ecphora.recall import recall
 from ecphora.retrieval import filters, fusion
 from ecphora.retrieval.bm25 import Postings, term_coverage
 from ecphora.strategies.baselines import Dense
@@ -71,7 +71,7 @@ def main() -> None:
                                     np.argsort((1 + places) * sizes**SIZE_EXPONENT, kind="stable"), sizes, budget
                                 ),
                             ),
-                            ("covering", token_budget.select_within(scores, sizes.tolist(), budget, coverage)),
+                            ("covering", recall.select_within(scores, sizes.tolist(), budget, coverage)),
                         ):
                             is_found = np.isin(gold, space.document_numbers[rows[selected]])
                             found.setdefault((budget, method), []).append(float(is_found.mean()))

@@ -28,9 +28,8 @@ from ecphora.retrieval.entity_links import unit_vectors
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.ecphory import engram_search
 from ecphora.strategies.ecphory import strategy as ecphory
-from ecphora.strategies.ecphory.cooccurrence import CoOccurrences
 from ecphora.strategies.ecphory.engram_index import EngramSearch, Similarities, cosines
-from ecphora.strategies.ecphory.engram_search import ActiveEngrams, normalize
+from ecphora.strategies.ecphory.engram_search import ActiveEngrams, CoOccurrences, normalize
 from ecphora.strategies.ecphory.strategy import Ecphory
 from ecphora_bench.ablation.open_question_tables import question_tables
 from ecphora_bench.ablation.strategy_results import StrategyResults, mean_figure

@@ -16,8 +16,8 @@ import numpy as np
 from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.regression import Numbers
+from ecphora.model.graph.columns import concatenate_ranges, rank_in_group
 from ecphora.model.graph.graph import CachedDerivation, Graph
-from ecphora.model.graph.grouping import concatenate_ranges, rank_in_group
 from ecphora.model.ports import Strategy
 from ecphora.model.types import Mask, Query, Rows, Scores
 from ecphora.models.embedders.from_setting import PACKAGED_EMBEDDERS

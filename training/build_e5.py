@@ -23,7 +23,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from ecphora.models.embedders.e5.e5_network import (
+from ecphora.models.embedders.e5 import (
     ADAPTED_LAYERS,
     ADAPTED_MATRICES,
     ADAPTER_SWITCH,
@@ -34,10 +34,10 @@ from ecphora.models.embedders.e5.e5_network import (
     MIDDLE_SWITCH,
     SEGMENT_INPUT,
     VOCABULARY,
+    TokenEmbeddings,
     matrix_shape,
 )
-from ecphora.models.embedders.e5.token_embeddings import TokenEmbeddings
-from ecphora.models.embedders.encoder_network import HIDDEN_SIZE, MODEL
+from ecphora.models.embedders.onnx_runtime import HIDDEN_SIZE, MODEL
 
 TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "models" / "weights" / "e5"
 COMMON_PIECES = 90_000

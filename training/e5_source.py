@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecphora.models.embedders.e5.e5_network import LAYERS
-from ecphora.models.embedders.e5.token_embeddings import BLOCK_SIZE
-from ecphora.models.embedders.e5.unigram import UnigramVocabulary
-from ecphora.models.embedders.encoder_network import FEED_FORWARD_SIZE, HIDDEN_SIZE
+from ecphora.models.embedders.e5 import BLOCK_SIZE, LAYERS
+from ecphora.models.embedders.onnx_runtime import FEED_FORWARD_SIZE, HIDDEN_SIZE
+from ecphora.models.embedders.unigram import UnigramVocabulary
 
 FILE = "e5-small-q4.bin"
 FILE_DIGEST = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"

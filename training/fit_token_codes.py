@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ecphora.models.embedders.e5.e5_network import PASSAGE_PREFIX, QUERY_PREFIX, share_network
-from ecphora.models.embedders.e5.token_codes import CODE_SIZE, TokenCodec
+from ecphora.models.embedders.e5 import PASSAGE_PREFIX, QUERY_PREFIX, share_network
+from ecphora.models.embedders.token_codes import CODE_SIZE, TokenCodec
 
 HERE = Path(__file__).parent
 MEMORIES = HERE / "data" / "memories"

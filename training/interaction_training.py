@@ -26,8 +26,7 @@ from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ecphora.models.embedders.e5.interaction_head import MAX_TEXT_TOKENS, InteractionHead, TokenStates
-from ecphora.models.embedders.e5.token_codes import CODE_SIZE, PACKED
+from ecphora.models.embedders.token_codes import CODE_SIZE, MAX_TEXT_TOKENS, PACKED, InteractionHead, TokenStates
 
 WIDTH, LAYERS, HIDDEN = 128, 2, 64
 """The numbers of a token's state in the head; its layers; its last hidden numbers."""

@@ -10,7 +10,7 @@ import hashlib
 import importlib.util
 from pathlib import Path
 
-from ecphora.models.embedders.encoder_network import FEED_FORWARD_SIZE, HIDDEN_SIZE
+from ecphora.models.embedders.onnx_runtime import FEED_FORWARD_SIZE, HIDDEN_SIZE
 
 MATRIX_PATHS = {"q": "attn/q_proj", "k": "attn/k_proj", "v": "attn/v_proj", "o": "attn/o_proj", "in": "mlp/fc1",
          "out": "mlp/fc2"}  # fmt: skip

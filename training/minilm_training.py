@@ -19,7 +19,7 @@ from pair_scoring import Half, half
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ecphora.models.embedders.encoder_network import HIDDEN_SIZE
+from ecphora.models.embedders.onnx_runtime import HIDDEN_SIZE
 
 RANK, HEADS, LAYER_NORM_EPSILON = 16, 12, 1e-12
 NO_ATTENTION = -1e9

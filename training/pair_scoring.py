@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ecphora.models.embedders.encoder_network import HIDDEN_SIZE
-from ecphora.models.embedders.scoring_head import HEAD_EPSILON, ScoringHead
+from ecphora.models.embedders.onnx_runtime import HIDDEN_SIZE
+from ecphora.models.embedders.pair_scoring import HEAD_EPSILON, ScoringHead
 
 HEAD_SIZE = 64
 """The hidden numbers of the scoring head."""

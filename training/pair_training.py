@@ -1,7 +1,7 @@
 """Trains low-rank adapters of multilingual-e5-small that score pairs of texts, with torch.
 
 For ``train_update_scorer.py``. The adapted layers read both texts together, as a cross-encoder does;
-``ecphora.models.embedders.e5.pair_adapters`` runs them. Low-rank adapters: Edward Hu et al., "LoRA: Low-Rank Adaptation
+``ecphora.models.embedders.pair_scoring`` runs them. Low-rank adapters: Edward Hu et al., "LoRA: Low-Rank Adaptation
 of Large Language Models", 2021, arXiv:2106.09685.
 """
 # ruff: noqa: INP001, T201  # in the folder of the scripts that use it; it prints
@@ -21,10 +21,9 @@ from pair_scoring import Head, half, mean_half, mean_head, pair_loss
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ecphora.models.embedders.e5.e5_network import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
-from ecphora.models.embedders.e5.pair_adapters import SEGMENTS, PairAdapters
-from ecphora.models.embedders.encoder_network import HIDDEN_SIZE
-from ecphora.models.embedders.scoring_head import PairTokens
+from ecphora.models.embedders.e5 import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
+from ecphora.models.embedders.onnx_runtime import HIDDEN_SIZE
+from ecphora.models.embedders.pair_scoring import SEGMENTS, PairAdapters, PairTokens
 
 RANKS = {"qkv": 32, "o": 16, "in": 16, "out": 16}
 """The rank of the adapter of each matrix of a layer."""

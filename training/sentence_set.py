@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from ecphora.consolidation.insights.hallucination_guard import sentences
+from ecphora.consolidation.insights.summaries import sentences
 
 SETS = ("jsquad", "xquad")
 FOLDS, APART_FOLD = 6, 0

@@ -27,8 +27,8 @@ from reranker_examples import RerankExample
 from train_reranker import SENTENCES, SOURCES, WEIGHTS, as_plain_texts, is_kept_apart, is_taken, load_examples, sha256
 
 from ecphora.models import update_scorer
-from ecphora.models.embedders.e5.e5_network import E5Network, share_network
-from ecphora.models.embedders.e5.pair_adapters import PairAdapters
+from ecphora.models.embedders.e5 import E5Network, share_network
+from ecphora.models.embedders.pair_scoring import PairAdapters
 from ecphora.models.rerankers.e5_cross_encoder import ADAPTERS_FILE, pair_tokens, question_tokens
 
 BEST_CANDIDATES, NEGATIVES = 9, 4

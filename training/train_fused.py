@@ -25,11 +25,10 @@ from ecphora import __version__
 from ecphora.maintenance.learn.datasets import Case, read_cases
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train, train_answerability
-from ecphora.maintenance.learn.fused_weights import format_fused_model
 from ecphora.maintenance.learn.metrics import auroc, recall_any_at_k, recall_at_k
 from ecphora.maintenance.learn.query_spaces import QuerySpace
-from ecphora.maintenance.learn.readable_json import Json
 from ecphora.maintenance.learn.training_examples import space_parts
+from ecphora.maintenance.learn.weight_files import Json, format_fused_model
 from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER
 from ecphora.models.rerankers.late_interaction import LateInteractionReranker
 from ecphora.recall.candidate_reranking import CandidateReranking

@@ -51,8 +51,7 @@ from update_groups import calibration_memories
 from ecphora.maintenance.learn import Json, datasets, format_json
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.ports import Embedder, Passage
-from ecphora.models.embedders.e5.e5_embedder import E5Embedder
-from ecphora.models.embedders.e5.e5_network import PASSAGE_PREFIX, share_network
+from ecphora.models.embedders.e5 import PASSAGE_PREFIX, E5Embedder, share_network
 from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.models.rerankers.e5_cross_encoder import E5CrossEncoder
 from ecphora.models.rerankers.late_interaction import HEAD_FILE, encode_question

@@ -25,7 +25,7 @@ from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.side_network_training import ContrastiveExample
 from ecphora.model.ports import Embedder
 from ecphora.model.types import Vectors
-from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.e5 import E5Embedder
 from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.remember import documents, encode
 from ecphora.strategies.eisa.side_network import RANK, SideNet, identity, map_vectors

@@ -61,9 +61,8 @@ from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.metrics import auroc
 from ecphora.model.ports import NodeReader
 from ecphora.models.embedders import minilm
-from ecphora.models.embedders.e5.e5_embedder import E5Embedder
-from ecphora.models.embedders.e5.e5_network import share_network
-from ecphora.models.embedders.e5.pair_adapters import PairAdapters
+from ecphora.models.embedders.e5 import E5Embedder, share_network
+from ecphora.models.embedders.pair_scoring import PairAdapters
 from ecphora.models.update_scorer import ADAPTERS_FILE, E5UpdateScorer, pair_tokens
 from ecphora.retrieval.fusion import LinearModel
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         When,
         Why,
     )
-    from .models.embedders.e5.e5_embedder import E5Embedder
+    from .models.embedders.e5 import E5Embedder
     from .models.embedders.hashing import HashingEmbedder
     from .models.embedders.minilm import MiniLMEmbedder
     from .models.embedders.openai_embeddings import OpenAIEmbedder
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from .recall.explain import MissReason, WhyNot
     from .recall.lookup import Order
     from .recall.recollection import Recollection
-    from .remember.blocked_warning import BlockedWarning
+    from .remember.documents import BlockedWarning
     from .remember.messages import MessageOptions
     from .remember.triggers import AutoConsolidate
     from .remote.client.async_remote_memory import AsyncRemoteMemory, connect_async

@@ -21,9 +21,8 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 from .errors import InvalidInput, StoreClosed
 from .memory import Entities, Facts, Maintenance, Memory
 from .model.cancellation import Cancellation
-from .model.pickling import OpenInEachProcess
 from .model.ports import Store, Strategy
-from .model.reprs import call_repr, show
+from .model.reprs import OpenInEachProcess, call_repr, show
 from .recall.recollection import Recollection
 from .retrieval.confidence import EvidenceBands
 from .tools.function_tools import ToolReply, ToolSet

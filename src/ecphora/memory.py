@@ -23,10 +23,9 @@ from .consolidation.run import ConsolidationResult
 from .errors import InvalidInput, StoreError
 from .language.names.normalization import entity_id
 from .model.cancellation import current_cancellation
-from .model.graph.forget import dependent_ids, ids_of_everything
 from .model.graph.graph import Graph
+from .model.graph.updates import dependent_ids, ids_of_everything
 from .model.ids import ACCEPT_PREFIX, MERGE_PREFIX, REJECT_PREFIX, content_id
-from .model.pickling import OpenInEachProcess
 from .model.ports import (
     LLM,
     Activation,
@@ -47,7 +46,7 @@ from .model.ports import (
     WordEmbedder,
     embedder_coverage,
 )
-from .model.reprs import call_repr, show
+from .model.reprs import OpenInEachProcess, call_repr, show
 from .model.times import check_zone, in_zone, utc_now
 from .model.types import (
     DEFAULT_RECALL_OPTIONS,
@@ -121,8 +120,8 @@ from .recall.feedback import feedback_batch, question_id
 from .recall.lookup import Order
 from .recall.prepared_recall import PreparedRecall, StepTimer
 from .recall.recollection import DEFAULT_BUDGET, Recollection
-from .remember import documents, encode, repeats
-from .remember.blocked_warning import warn_of_blocked
+from .remember import documents, encode
+from .remember.documents import warn_of_blocked
 from .remember.forget import check_forgettable, plan_forget
 from .remember.graph_cache import GraphCache
 from .remember.messages import (
@@ -524,7 +523,7 @@ class Memory(OpenInEachProcess):
         ``id`` names the memory; without it the memory gets a digest of its content. A memory that is already stored
         under the same id stays as it is. So do equal texts that have a time, title, source or media, and a list that is
         remembered twice. One text alone, without them, is a new memory if something newer was stored in its session
-        since it was last said (see :mod:`ecphora.remember.repeats`).
+        since it was last said (see :mod:`ecphora.remember.documents`).
 
         ``restore`` stores what was forgotten before. Otherwise ``blocked`` of the result has its id, and a
         ``BlockedWarning`` says so.
@@ -556,7 +555,7 @@ class Memory(OpenInEachProcess):
         episodes = [documents.check_episode(episode, now, self.zone) for episode in read.episodes]
         is_alone = is_single and len(episodes) == 1
         if not is_alone:
-            episodes = repeats.number_repeats(episodes)
+            episodes = documents.number_repeats(episodes)
         pending = list(documents.deduplicate(episodes, self.graph()).values())
         ids = None if is_alone else tuple(episode.id for episode in episodes)
         if dry_run:

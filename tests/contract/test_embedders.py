@@ -3,7 +3,7 @@
 import pytest
 
 from ecphora.model.ports import Embedder
-from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.e5 import E5Embedder
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.models.embedders.openai_embeddings import OpenAIEmbedder

@@ -12,7 +12,7 @@ import pytest
 
 from ecphora.errors import RerankerUnavailable
 from ecphora.model.ports import Passage, Prompt, Reranker
-from ecphora.models.embedders import shared_model
+from ecphora.models.embedders import onnx_runtime
 from ecphora.models.rerankers.cross_encoder import CrossEncoderReranker
 from ecphora.models.rerankers.fallback import FallbackReranker
 from ecphora.models.rerankers.late_interaction import LateInteractionReranker
@@ -90,7 +90,7 @@ class TestCrossEncoder(RerankerContract):
         monkeypatch.setattr(layers, "Identity", lambda: lambda logits: logits, raising=False)
         for module in (package, torch, layers):
             monkeypatch.setitem(sys.modules, module.__name__, module)
-        monkeypatch.setattr(shared_model, "_registry", shared_model._Registry())  # every test has its own model
+        monkeypatch.setattr(onnx_runtime, "_registry", onnx_runtime._Registry())  # every test has its own model
 
     @pytest.fixture
     def reranker(self) -> Reranker:

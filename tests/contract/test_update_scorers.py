@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ecphora.model.ports import FactUpdateScorer
-from ecphora.models.embedders.e5.pair_adapters import PairAdapters
+from ecphora.models.embedders.pair_scoring import PairAdapters
 from ecphora.models.update_scorer import E5UpdateScorer
 from ecphora.testing import ConstantScorer, FactUpdateScorerContract, OverlapScorer
 

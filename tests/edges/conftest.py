@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from ecphora.cli.main import main
 from ecphora.maintenance.learn.fused_training import FusedModel
-from ecphora.maintenance.learn.fused_weights import format_fused_model
+from ecphora.maintenance.learn.weight_files import format_fused_model
 from ecphora.retrieval.fusion import LinearModel
 from ecphora.strategies.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ecphora.strategies.fused.feature_matrix import Genre

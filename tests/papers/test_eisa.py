@@ -18,7 +18,7 @@ from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Access, AccessKind, Episode, Filter, NodeId, Query, Vector, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.retrieval import exchange_index
+from ecphora.retrieval import filters
 from ecphora.strategies.eisa import necessity, side_network, weights
 from ecphora.strategies.eisa.banks import episodic_bank
 from ecphora.strategies.eisa.chronology import chronology_weight
@@ -105,7 +105,7 @@ def test_memory_keeps_the_chronology_of_the_worked_example(tmp_path: Path) -> No
         assert chronology_order(memory.graph()) == ["e1", "e2", "e3", "e5", "e4", "e6", new]
         stored = memory.get(new)
         assert stored is not None
-        assert (stored.text, stored.source) == ("ana sails boats ana sails", exchange_index.RECALL_SOURCE)
+        assert (stored.text, stored.source) == ("ana sails boats ana sails", filters.RECALL_SOURCE)
         again = memory.recall("ana sails boats ana sails")
         assert again[0].id == new, "a stored question can be retrieved"
         assert len(memory) == len(texts) + 1, "the same question is the same episode"
@@ -161,7 +161,7 @@ def test_random_histories_of_a_memory_keep_the_rule(texts: list[str], actions: l
                 order = expected_order(order, (), id_)
             else:
                 found = [hit.id for hit in memory.recall(text)]
-                question = memory.remember(text, source=exchange_index.RECALL_SOURCE)
+                question = memory.remember(text, source=filters.RECALL_SOURCE)
                 assert question.existing, "the recall stored this episode"
                 order = expected_order(order, found, question.id)
             assert chronology_order(memory.graph()) == order
@@ -310,7 +310,7 @@ def test_faithful_searches_one_bank() -> None:
     graph, query = banks()
     found = replace(FAITHFUL, theta_sim=0.3).activate(query, graph)
     assert found.scores == pytest.approx([0.8 * 0.9, 0, 0.8, 0], abs=1e-6)
-    assert found.new_episode == Episode("ana?", source=exchange_index.RECALL_SOURCE)
+    assert found.new_episode == Episode("ana?", source=filters.RECALL_SOURCE)
     factual = sample_query(PARAGRAPH, vector=at(1.0))
     assert not necessity.needs_episodes(factual, weights.load_necessity_classifier())
     found = FAITHFUL.activate(factual, graph)
@@ -351,7 +351,7 @@ def test_other_bank_weight_ranks_the_other_bank_lower() -> None:
 def test_stored_question_belongs_to_the_episodic_bank() -> None:
     """Whatever its text: it was answered from episodes, so later questions find it in the episodic bank."""
     nodes = [
-        sample_node("q", PARAGRAPH, seq=1, source=exchange_index.RECALL_SOURCE),
+        sample_node("q", PARAGRAPH, seq=1, source=filters.RECALL_SOURCE),
         sample_node("p", PARAGRAPH, seq=2),
     ]
     graph = apply_batch(Graph(), sample_batch(*nodes, revision=1))

@@ -9,7 +9,7 @@ import pytest
 
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
-from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.e5 import E5Embedder
 from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.strategies.eisa import side_network, weights
 from ecphora.strategies.eisa.strategy import FAITHFUL, Eisa

@@ -14,8 +14,13 @@ from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Access, AccessKind, Query, WriteBatch
 from ecphora.strategies import RETENTION, resolve_strategy
-from ecphora.strategies.synaptic.retention import MEMORYBANK_ADAPTED, MYAGENT_ADAPTED, MemoryBank, MyAgent
-from ecphora.strategies.synaptic.retention_state import retention_state
+from ecphora.strategies.synaptic.retention import (
+    MEMORYBANK_ADAPTED,
+    MYAGENT_ADAPTED,
+    MemoryBank,
+    MyAgent,
+    retention_state,
+)
 from ecphora.testing import NOON, FakeClock, StrategyContract, sample_node
 
 TURNS = 4

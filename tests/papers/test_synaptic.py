@@ -26,12 +26,11 @@ from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.synaptic import lif_neuron, temporal_association
 from ecphora.strategies.synaptic.adjacent_turns import adjacent_stimuli
-from ecphora.strategies.synaptic.lif_neuron import Neuron, NeuronState, StimulusOutcome
+from ecphora.strategies.synaptic.lif_neuron import Neuron, NeuronState, StimulusOutcome, TimeConstant
 from ecphora.strategies.synaptic.network_state import NetworkState, network_state
 from ecphora.strategies.synaptic.spike_trains import SpikeTrains
 from ecphora.strategies.synaptic.strategy import FAITHFUL, PublishedSynaptic, Synaptic
 from ecphora.strategies.synaptic.threshold_calibration import cosine_quantile
-from ecphora.strategies.synaptic.time_constant import TimeConstant
 from ecphora.testing import NOON, TURNS, FakeClock, StrategyContract, graph_differences, sample_node, sample_query
 
 PAPERS = Path(__file__).parents[2] / "docs" / "explanation" / "papers.md"

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora import Episode, Filter, Memory
-from ecphora.consolidation.insights import clustering, extractive_summary
-from ecphora.consolidation.insights.extractive_summary import ExtractiveSummarizer, objective
+from ecphora.consolidation.insights import clustering, summaries
+from ecphora.consolidation.insights.summaries import ExtractiveSummarizer, objective
 from ecphora.language.names.normalization import entity_id
 from ecphora.language.statements.signifiers import signifiers
 from ecphora.model.graph.graph import Graph
@@ -273,7 +273,7 @@ def test_greedy_summary_is_never_worse_than_one_sentence(angles: list[float], co
     """Each sentence after the first lowers L, so the result is never worse than one sentence."""
     vectors = _unit(*angles)
     weights, costs = np.full(len(angles), 1 / len(angles)), np.full(len(angles), cost)
-    chosen = extractive_summary.select_sentences(vectors, weights, costs)
+    chosen = summaries.select_sentences(vectors, weights, costs)
     loss = objective(vectors[chosen], vectors, weights, costs[chosen].sum())
     assert chosen == sorted(set(chosen))
     assert loss <= min(objective(vectors[[one]], vectors, weights, cost) for one in chosen) + 1e-6
@@ -281,9 +281,9 @@ def test_greedy_summary_is_never_worse_than_one_sentence(angles: list[float], co
 
 def test_summary_leaves_out_costly_sentences() -> None:
     vectors, weights = _unit(0, 5, 90), np.full(3, 1 / 3)
-    assert extractive_summary.select_sentences(vectors, weights, np.full(3, 0.001)) == [0, 1, 2]
-    assert extractive_summary.select_sentences(vectors, weights, np.full(3, 0.05)) in ([0, 2], [1, 2])
-    assert len(extractive_summary.select_sentences(vectors, weights, np.full(3, 5.0))) == 1
+    assert summaries.select_sentences(vectors, weights, np.full(3, 0.001)) == [0, 1, 2]
+    assert summaries.select_sentences(vectors, weights, np.full(3, 0.05)) in ([0, 2], [1, 2])
+    assert len(summaries.select_sentences(vectors, weights, np.full(3, 5.0))) == 1
 
 
 def test_summary_begins_with_the_highest_gain_per_cost() -> None:
@@ -292,7 +292,7 @@ def test_summary_begins_with_the_highest_gain_per_cost() -> None:
     With the second, the first would cover .4 more, which is less than it costs.
     """
     costs = np.array([0.45, 0.2])
-    assert extractive_summary.select_sentences(_unit(0, 60), np.array([0.8, 0.2]), costs) == [1]
+    assert summaries.select_sentences(_unit(0, 60), np.array([0.8, 0.2]), costs) == [1]
 
 
 @given(st.integers(1, 9).flatmap(lambda n: st.lists(st.booleans(), min_size=n * n, max_size=n * n)))

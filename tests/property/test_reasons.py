@@ -21,9 +21,9 @@ from ecphora.model.graph.graph import Graph
 from ecphora.model.text_format import long_day
 from ecphora.model.types import Episode, Hit, Kind, Query
 from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.lookup import abbreviate
 from ecphora.recall.reasons import format_interval
 from ecphora.recall.recollection import Recollection
-from ecphora.recall.short_ids import abbreviate
 from ecphora.retrieval.fusion import LinearModel
 from ecphora.retrieval.temporal import time_order
 from ecphora.strategies import BUILT_IN, FAITHFUL

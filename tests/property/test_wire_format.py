@@ -67,7 +67,7 @@ from ecphora.recall.answering import Answer
 from ecphora.recall.explain import WhyNot
 from ecphora.recall.recollection import Recollection
 from ecphora.remember.messages import MessageOptions
-from ecphora.remote.wire.deserialize import from_json
+from ecphora.remote.wire import from_json
 
 RESULTS: tuple[Any, ...] = (
     Answer, Backup, ConsolidationResult, FactUpdate, ForgetResult, History, Insight, Node, Page, Recollection,

@@ -15,7 +15,7 @@ from ecphora.cli.main import main
 from ecphora.model.json_form import to_json
 from ecphora.recall.explain import MissReason
 from ecphora.remote.server.operations import OPERATIONS
-from ecphora.remote.wire.deserialize import from_json
+from ecphora.remote.wire import from_json
 
 from .conftest import Server
 

@@ -14,7 +14,7 @@ from ecphora import Episode, HashingEmbedder, Memory
 from ecphora.model.types import Vectors
 from ecphora.remote.mcp import memory_features
 from ecphora.remote.mcp import server as mcp_server
-from ecphora.tools import told_texts
+from ecphora.tools import function_tools
 
 SECONDS = 30
 """After so many seconds a test that waits has failed."""
@@ -136,7 +136,7 @@ def test_error_of_a_call_is_told_as_ever(memory: Memory) -> None:
 def test_call_that_is_cut_off_has_stored_whole_parts_and_a_repeat_the_rest(
     memory: Memory, embedder: GatedEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(told_texts, "PART_CHARS", 600)
+    monkeypatch.setattr(function_tools, "PART_CHARS", 600)
     texts = [f"Part {number}. " + f"Fact{number} is so. " * 20 for number in range(6)]
     embedder.broken_word = "Fact4 "
     with pytest.raises(OSError, match="at its end"):
@@ -149,6 +149,6 @@ def test_call_that_is_cut_off_has_stored_whole_parts_and_a_repeat_the_rest(
 
 
 def test_remember_of_many_texts_checks_all_before_the_first_is_written(memory: Memory) -> None:
-    texts = ["x" * told_texts.PART_CHARS, "y" * told_texts.PART_CHARS, " "]
+    texts = ["x" * function_tools.PART_CHARS, "y" * function_tools.PART_CHARS, " "]
     assert memory.tools().call("remember", {"texts": texts}).startswith("Error: the text is empty")
     assert len(memory) == 0

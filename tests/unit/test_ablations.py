@@ -15,7 +15,7 @@ from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Episode, Link, Query
-from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.e5 import E5Embedder
 from ecphora.models.embedders.from_setting import DEFAULT_EMBEDDER
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.strategies.eisa.strategy import Eisa

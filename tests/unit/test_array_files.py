@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.models.embedders import array_files
+from ecphora.models.embedders import onnx_runtime
 
 
 def test_arrays_are_read_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,12 +14,12 @@ def test_arrays_are_read_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     file, load, was_locked = io.BytesIO(), np.load, []
 
     def watch(*arguments: Any, **options: Any) -> Any:
-        was_locked.append(array_files._lock.current.locked())
+        was_locked.append(onnx_runtime._lock.current.locked())
         return load(*arguments, **options)
 
     np.savez(file, first=np.arange(3), second=np.ones(2))
     monkeypatch.setattr(np, "load", watch)
-    found = array_files.read_arrays(file.getvalue())
+    found = onnx_runtime.read_arrays(file.getvalue())
     assert {name: values.tolist() for name, values in found.items()} == {"first": [0, 1, 2], "second": [1.0, 1.0]}
     assert was_locked == [True]
-    assert not array_files._lock.current.locked()
+    assert not onnx_runtime._lock.current.locked()

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from ecphora.model.cached_property import cached_property
+from ecphora.model.lazy import cached_property
 
 PATIENCE = 30
 """Seconds until a thread that waits for the other gives up."""

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from ecphora.consolidation.facts.claim_index import ClaimIndex, claim_key
-from ecphora.consolidation.facts.llm_claims import Fact
+from ecphora.consolidation.facts.llm_claims import ClaimIndex, Fact, claim_key
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Link, Node, WriteBatch

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ecphora.consolidation.facts.contradictions import DENIAL, is_contradiction, match_contradiction
-from ecphora.consolidation.facts.event_time import Timestamp
-from ecphora.consolidation.facts.utterances import RuleMatch, Utterance
+from ecphora.consolidation.facts.memory_statements import RuleMatch, Timestamp, Utterance
+from ecphora.consolidation.facts.supersession import DENIAL, is_contradiction, match_contradiction
 from ecphora.language.statements.statements import statements
 
 BASE_TIME = datetime(2026, 3, 9, tzinfo=UTC)

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.model.graph.access_columns import archived_mask, last_access, pinned_mask
-from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.graph import Graph, archived_mask, last_access, pinned_mask
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation
 from ecphora.model.types import ACCESS_KINDS, Access, AccessKind, Mark, Mask, Node, NodeId, Rows, Tombstone, WriteBatch

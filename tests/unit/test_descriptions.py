@@ -18,7 +18,7 @@ from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.remember import documents
 from ecphora.retrieval.entity_links import entity_vectors, with_descriptions
 from ecphora.retrieval.importance import ImportanceDecay, importance
-from ecphora.strategies.ecphory import engram_index, engram_weights
+from ecphora.strategies.ecphory import engram_index
 from ecphora.strategies.ecphory.strategy import FAITHFUL, Ecphory
 from ecphora.strategies.synapse.concepts import find_concepts
 from ecphora.strategies.synapse.confidence_gate import is_cold_start
@@ -175,7 +175,7 @@ def test_importance_of_an_engram_weighs_it(memory: Memory) -> None:
     factors = dict(
         zip(
             (graph.id(row) for row in index.rows.tolist()),
-            engram_weights.importance_factor(index, np.arange(len(index))).tolist(),
+            engram_index.importance_factor(index, np.arange(len(index))).tolist(),
             strict=True,
         )
     )

@@ -19,8 +19,8 @@ from ecphora.model.types import Episode
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.models.rerankers.late_interaction import LateInteractionReranker
 from ecphora.remember.documents import check_episode
+from ecphora.stores.connection import migrate
 from ecphora.stores.repair import read_file_format
-from ecphora.stores.schema import migrate
 from ecphora.testing import NOON
 
 pytestmark = pytest.mark.medium

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import IdCollision, InvalidInput, InvalidText
-from ecphora.model.graph.forget import content_digest
 from ecphora.model.graph.graph import Graph
-from ecphora.model.graph.updates import apply_batch
+from ecphora.model.graph.updates import apply_batch, content_digest
 from ecphora.model.types import Episode, Kind, Node, Tombstone, WriteBatch
 from ecphora.remember import documents
 from ecphora.remember.documents import CheckedEpisode, check_episode

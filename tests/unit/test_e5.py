@@ -17,12 +17,9 @@ from onnx import numpy_helper
 import ecphora
 from ecphora.errors import ModelDamaged
 from ecphora.model.types import Vectors
-from ecphora.models.embedders import onnx_runtime
-from ecphora.models.embedders.e5 import e5_network
-from ecphora.models.embedders.e5.e5_embedder import E5Embedder
-from ecphora.models.embedders.e5.e5_network import LAYERS, MIDDLE_LAYERS, E5Network
-from ecphora.models.embedders.e5.token_embeddings import BLOCK_SIZE, TokenEmbeddings
-from ecphora.models.embedders.e5.unigram import UnigramTokenizer, UnigramVocabulary
+from ecphora.models.embedders import e5, onnx_runtime
+from ecphora.models.embedders.e5 import BLOCK_SIZE, LAYERS, MIDDLE_LAYERS, E5Embedder, E5Network, TokenEmbeddings
+from ecphora.models.embedders.unigram import UnigramTokenizer, UnigramVocabulary
 from ecphora.settings import Settings
 
 SHIPPED = Path(ecphora.__file__).parent / "models" / "weights" / "e5"
@@ -62,7 +59,7 @@ def multilingual() -> E5Embedder:
 
 @pytest.fixture(scope="session")
 def network() -> E5Network:
-    return e5_network.share_network()()
+    return e5.share_network()()
 
 
 @pytest.fixture
@@ -131,10 +128,10 @@ def test_e5_coverage_is_that_of_its_scripts() -> None:
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("damaged", e5_network.FILE_DIGESTS)
+@pytest.mark.parametrize("damaged", e5.FILE_DIGESTS)
 def test_e5_rejects_changed_files(damaged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_runtime, "inference_session", lambda _: None)
-    for name in e5_network.FILE_DIGESTS:
+    for name in e5.FILE_DIGESTS:
         (tmp_path / name).symlink_to(SHIPPED / name)
     content = bytearray((SHIPPED / damaged).read_bytes())
     content[1_000] ^= 1

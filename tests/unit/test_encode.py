@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from ecphora.language.names.normalization import entity_id
-from ecphora.model.graph.forget import forget
 from ecphora.model.graph.graph import Graph
-from ecphora.model.graph.updates import apply_batch
+from ecphora.model.graph.updates import apply_batch, forget
 from ecphora.model.types import AccessKind, Edge, Episode, Extraction, Link, Mention, WriteBatch
 from ecphora.remember import documents, encode
 from ecphora.testing import NOON, sample_vector

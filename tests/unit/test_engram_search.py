@@ -14,14 +14,7 @@ from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import MENTION_LINKS, Edge, Kind, Link, Mask, Query, Vector, WriteBatch
 from ecphora.retrieval import entity_links
-from ecphora.strategies.ecphory import (
-    chunk_search,
-    cooccurrence,
-    cue_matching,
-    engram_index,
-    engram_search,
-    engram_weights,
-)
+from ecphora.strategies.ecphory import chunk_search, cue_matching, engram_index, engram_search
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node
 
 NAMES = ["Ana", "Ben", "Mia", "Porto", "Douro"]
@@ -234,14 +227,14 @@ def test_low_embedder_coverage_lowers_the_question_cue() -> None:
 def test_specificity_and_certainty_equal_values_computed_by_hand() -> None:
     graph = graph_of((0, {"Ana", "Ben"}, "Ana"), (0, {"Ben", "Mia"}, None), (0, set(), "Mia"), (0, set(), "Porto"))
     index = engram_index.engram_index(graph)
-    assert engram_weights.specificity(graph, np.array([1, 2, 4, 8])) == pytest.approx(
+    assert engram_index.specificity(graph, np.array([1, 2, 4, 8])) == pytest.approx(
         [1, math.log(3) / math.log(5), math.log(2) / math.log(5), math.log(1.5) / math.log(5)]
     )
     certainty_by_name = dict(
         zip(("Ana", "Ben", "Mia", "Porto"), [0.75, 0.5, 0.75, 0.5], strict=True)
     )  # Porto: only a title
     places = np.array([place(graph, name) for name in certainty_by_name])
-    assert engram_weights.certainty(index, places).tolist() == list(certainty_by_name.values())
+    assert engram_index.certainty(index, places).tolist() == list(certainty_by_name.values())
 
 
 @pytest.mark.medium
@@ -253,7 +246,7 @@ def test_cooccurring_engrams_come_from_the_strongest_memory(
     index, chosen = engram_index.engram_index(graph), np.arange(min(3, len(drawn_passages)))
     scores = graph.zeros()
     scores[: len(drawn_passages)] = strengths[: len(drawn_passages)]
-    specificity = engram_weights.specificity(graph, index.mention_counts)
+    specificity = engram_index.specificity(graph, index.mention_counts)
     expected: dict[int, tuple[float, int]] = {}
     for row in chosen.tolist():
         for name in all_names(drawn_passages[row]):
@@ -261,7 +254,7 @@ def test_cooccurring_engrams_come_from_the_strongest_memory(
             value = float(scores[row] * specificity[engram])
             if engram not in expected or value > expected[engram][0] + 1e-9:
                 expected[engram] = (value, row)
-    found = cooccurrence.co_occurring_engrams(graph, index, chosen, scores)
+    found = engram_search.co_occurring_engrams(graph, index, chosen, scores)
     assert found.places.tolist() == sorted(expected)
     assert found.strengths == pytest.approx([expected[engram][0] for engram in sorted(expected)])
     assert found.episodes.tolist() == [expected[engram][1] for engram in sorted(expected)]
@@ -276,7 +269,7 @@ def test_memory_score_is_the_best_of_its_engrams(
     index = engram_index.engram_index(graph)
     strengths = np.array(values[: len(index)], np.float32)
     found = chunk_search.best_mentions(graph, index, np.arange(len(index)), strengths, use_specificity=use_specificity)
-    specificity = engram_weights.specificity(graph, index.mention_counts)
+    specificity = engram_index.specificity(graph, index.mention_counts)
     for row, (_, names, about) in enumerate(drawn_passages):
         values_of_names = [
             float(strengths[place(graph, name)] * (specificity[place(graph, name)] if use_specificity else 1))

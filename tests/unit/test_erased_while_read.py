@@ -13,7 +13,7 @@ import pytest
 
 from ecphora import Memory, reembed
 from ecphora.consolidation import plan
-from ecphora.consolidation.insights.insight_nodes import derived_from_edges, insight_node
+from ecphora.consolidation.insights.synthesis import derived_from_edges, insight_node
 from ecphora.model.graph.graph import Graph
 from ecphora.model.ports import Activation, NodeReader, Prompt, Reply
 from ecphora.model.types import Episode, Query, Vectors, WriteBatch

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ecphora import Episode, Memory
-from ecphora.consolidation.facts.event_time import MIN_DOCUMENT_GAP, Timestamp, Timestamps
+from ecphora.consolidation.facts.memory_statements import MIN_DOCUMENT_GAP, Timestamp, Timestamps
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
 

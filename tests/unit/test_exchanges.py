@@ -14,7 +14,7 @@ from ecphora.maintenance.reembedding import reembed
 from ecphora.memory import Memory
 from ecphora.model.types import Episode, Filter, ForgetResult, Include, Kind, Link
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.retrieval import exchange_index
+from ecphora.retrieval import filters
 from ecphora.strategies import BUILT_IN
 from ecphora.strategies.eisa.banks import all_episodes
 from ecphora.strategies.eisa.chronology import chronology_weight
@@ -216,7 +216,7 @@ def test_exchange_takes_the_place_of_the_stored_question(open_memory: Callable[.
     id_ = record(memory)
     again = memory.recall(QUESTION)
     assert again[0].id == id_
-    assert not any(hit.node.source == exchange_index.RECALL_SOURCE for hit in again)
+    assert not any(hit.node.source == filters.RECALL_SOURCE for hit in again)
 
 
 # ---- deleted with what it is based on

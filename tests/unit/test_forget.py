@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ecphora.model.graph.forget import (
+from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.updates import (
+    apply_batch,
     content_digest,
     forget,
     has_content_tombstone,
@@ -15,8 +17,6 @@ from ecphora.model.graph.forget import (
     is_tombstoned,
     kept_mask,
 )
-from ecphora.model.graph.graph import Graph
-from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Episode, Kind, Link, Node, NodeId, Tombstone, WriteBatch
 from ecphora.remember.documents import check_episode
 from ecphora.testing import NOON

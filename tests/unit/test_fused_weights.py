@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ecphora.errors import InvalidRecord
-from ecphora.maintenance.learn import fused_weights as written
+from ecphora.maintenance.learn import weight_files as written
 from ecphora.maintenance.learn.fused_training import NEGATIVE_FEATURES, UNSIGNED_FEATURES, UNTRAINED, FusedModel
 from ecphora.retrieval.fusion import LinearModel
 from ecphora.strategies.fused import weights

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ecphora.consolidation.insights.extractive_summary import objective
-from ecphora.consolidation.insights.generative_summary import is_better
+from ecphora.consolidation.insights.summaries import is_better, objective
 
 SOURCES = np.eye(2, dtype=np.float32)
 WEIGHTS = np.array([0.5, 0.5])

@@ -50,7 +50,7 @@ def test_grown_graph_takes_over_the_cosines_of_its_parent(monkeypatch: pytest.Mo
     cosines = graph.english_previous_cosine
     batch = replace(sample_batch(sample_node("c", session="s", minutes=1, seq=3)), revision=2)
     with monkeypatch.context() as patch:
-        patch.setattr("ecphora.model.graph.derived_columns.np.vecdot", lambda rows, _others: np.full(len(rows), 0.5))
+        patch.setattr("ecphora.model.graph.graph.np.vecdot", lambda rows, _others: np.full(len(rows), 0.5))
         grown = apply_batch(graph, batch).english_previous_cosine
     assert (grown[:2].tolist(), grown[2]) == (cosines.tolist(), 0.5)
 

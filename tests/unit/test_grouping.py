@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.model.graph import grouping
+from ecphora.model.graph import columns
 
 keys = st.lists(st.integers(0, 5), max_size=20)
 
@@ -18,13 +18,13 @@ def groups(sorted_keys: list[int]) -> list[list[int]]:
 
 @given(keys)
 def test_group_starts_are_the_first_entries_of_equal_keys(keys: list[int]) -> None:
-    found = grouping.group_starts(np.array(sorted(keys), np.intp))
+    found = columns.group_starts(np.array(sorted(keys), np.intp))
     assert found.tolist() == [group[0] for group in groups(sorted(keys))]
 
 
 @given(keys)
 def test_rank_in_group_counts_from_zero_in_each_group(keys: list[int]) -> None:
-    found = grouping.rank_in_group(np.array(sorted(keys), np.intp))
+    found = columns.rank_in_group(np.array(sorted(keys), np.intp))
     assert found.tolist() == [rank for group in groups(sorted(keys)) for rank in range(len(group))]
 
 
@@ -36,14 +36,14 @@ def test_best_of_group_is_the_first_of_the_highest_or_that_with_the_smallest_tie
     first = [min((-value, place) for place, (k, value, _) in enumerate(entries) if k == key) for key in sorted({*keys})]
     least = [min((-v, tie, place) for place, (k, v, tie) in enumerate(entries) if k == key) for key in sorted({*keys})]
     scores = values.astype(np.float32)
-    assert grouping.best_of_group(keys, scores).tolist() == [best[-1] for best in first]
-    assert grouping.best_of_group(keys, scores, ties=ties).tolist() == [best[-1] for best in least]
+    assert columns.best_of_group(keys, scores).tolist() == [best[-1] for best in first]
+    assert columns.best_of_group(keys, scores, ties=ties).tolist() == [best[-1] for best in least]
 
 
 @given(st.sets(st.integers(0, 9)), st.lists(st.integers(0, 9), max_size=20))
 def test_find_keys_returns_presence_and_index(known: set[int], wanted: list[int]) -> None:
     ascending = sorted(known)
-    index, is_found = grouping.find_keys(np.array(ascending, np.intp), np.array(wanted, np.intp))
+    index, is_found = columns.find_keys(np.array(ascending, np.intp), np.array(wanted, np.intp))
     assert is_found.tolist() == [key in known for key in wanted]
     assert [ascending[place] for place in index[is_found].tolist()] == [key for key in wanted if key in known]
 
@@ -52,11 +52,11 @@ def test_find_keys_returns_presence_and_index(known: set[int], wanted: list[int]
 def test_concatenated_ranges_are_those_of_range(ranges: list[tuple[int, int]]) -> None:
     starts, counts = np.array(ranges, np.intp).reshape(-1, 2).T
     expected = [number for start, count in ranges for number in range(start, start + count)]
-    assert grouping.concatenate_ranges(starts, counts).tolist() == expected
+    assert columns.concatenate_ranges(starts, counts).tolist() == expected
 
 
 @given(keys, keys)
 def test_join_pairs_every_two_entries_of_a_key(keys: list[int], others: list[int]) -> None:
-    first, second = grouping.join_by_key(np.array(keys, np.intp), np.array(others, np.intp), 6)
+    first, second = columns.join_by_key(np.array(keys, np.intp), np.array(others, np.intp), 6)
     expected = [(i, j) for i, key in enumerate(keys) for j, other in enumerate(others) if key == other]
     assert list(zip(first.tolist(), second.tolist(), strict=True)) == expected

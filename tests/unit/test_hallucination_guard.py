@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecphora.consolidation.insights.hallucination_guard import has_support, sentences
+from ecphora.consolidation.insights.summaries import has_support, sentences
 
 SOURCES = np.eye(3, dtype=np.float32)[:2]
 

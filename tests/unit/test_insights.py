@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.consolidation.insights.generative_summary import InsightWriter
-from ecphora.consolidation.insights.insight_nodes import insight_id
-from ecphora.consolidation.insights.synthesis import InsightBatch, InsightConfig, draw_insights
+from ecphora.consolidation.insights.summaries import InsightWriter
+from ecphora.consolidation.insights.synthesis import InsightBatch, InsightConfig, draw_insights, insight_id
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import NodeReader

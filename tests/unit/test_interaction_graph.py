@@ -11,7 +11,7 @@ import onnx
 import pytest
 from numpy.typing import NDArray
 
-from ecphora.models.embedders.e5.interaction_head import InteractionHead, TokenStates
+from ecphora.models.embedders.token_codes import InteractionHead, TokenStates
 from ecphora.models.rerankers.late_interaction import HEAD_FILE
 
 sys.path.append(str(Path(__file__).parents[2] / "training"))

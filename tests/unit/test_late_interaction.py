@@ -11,17 +11,19 @@ import pytest
 from ecphora import Episode, Memory
 from ecphora.errors import RerankerUnavailable
 from ecphora.model.ports import Passage, PassageCodes
-from ecphora.models.embedders.e5 import e5_network, interaction_head
-from ecphora.models.embedders.e5.e5_embedder import E5Embedder
-from ecphora.models.embedders.e5.interaction_head import (
+from ecphora.models.embedders import e5, token_codes
+from ecphora.models.embedders.e5 import E5Embedder
+from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.models.embedders.token_codes import (
+    CODE_SIZE,
     CONTEXT_END,
     MAX_CONTEXT_TOKENS,
     MAX_TEXT_TOKENS,
+    TokenCodec,
     TokenStates,
     best_part,
+    decode,
 )
-from ecphora.models.embedders.e5.token_codes import CODE_SIZE, TokenCodec, decode
-from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.models.rerankers import e5_cross_encoder, late_interaction
 from ecphora.models.rerankers.e5_cross_encoder import MAX_TEXT_TOKENS as MAX_TEXT_TOKENS_READ_AGAIN
 from ecphora.models.rerankers.e5_cross_encoder import E5CrossEncoder
@@ -83,7 +85,7 @@ def test_codes_of_a_text_give_the_scores_of_the_text(reranker: LateInteractionRe
 
 @pytest.mark.medium
 def test_codes_come_from_the_run_that_embeds_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = e5_network.share_network()()
+    network = e5.share_network()()
     runs: list[int] = []
 
     def count_runs(inputs: dict[str, object]) -> object:
@@ -163,7 +165,7 @@ def test_passages_are_read_again_by_a_cross_encoder(reranker: LateInteractionRer
 def test_passage_that_is_too_long_for_the_cross_encoder_keeps_its_first_score(
     reranker: LateInteractionReranker,
 ) -> None:
-    network = e5_network.share_network()()
+    network = e5.share_network()()
     longest = " ".join(["blue"] * MAX_TEXT_TOKENS_READ_AGAIN)
     assert len(network.tokenize(longest, 1_000)) == MAX_TEXT_TOKENS_READ_AGAIN
     passages = [Passage(longest), Passage(f"{longest} blue")]
@@ -221,7 +223,7 @@ def test_recall_goes_on_if_the_model_is_missing(tmp_path: Path) -> None:
 def test_recall_goes_on_if_the_head_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.joinpath("weights").mkdir()
     tmp_path.joinpath("weights", "reranker.onnx").write_bytes(b"no graph")
-    monkeypatch.setattr(interaction_head, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(token_codes, "files", lambda _package: tmp_path)
     monkeypatch.setattr(late_interaction, "HEAD_DIGEST", "0" * 64)  # shares no loaded head
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reranker=LateInteractionReranker()) as memory:
         memory.remember("I moved to Porto.", speaker="Ana")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import ecphora.language
 from ecphora.language import terms
 from ecphora.language.names import mentions as names
-from ecphora.model.lazy_pattern import LazyPattern, lazy_pattern
+from ecphora.model.lazy import LazyPattern, lazy_pattern
 
 PARTS = [
     *("Ana", "Mr.", "St.", "O'Neill", "I'm", "US", "U.S.", "Jean-Luc", "the", "of", "van", "King", "Duke", "II", "12"),

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.strategies.synaptic.lif_neuron import Neuron, NeuronState, StimulusOutcome, stimulate
-from ecphora.strategies.synaptic.time_constant import TimeConstant
+from ecphora.strategies.synaptic.lif_neuron import Neuron, NeuronState, StimulusOutcome, TimeConstant, stimulate
 
 PUBLISHED = Neuron()
 PHYSIOLOGICAL = Neuron(is_physiological=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ecphora import LLMClient, LLMOracle, Memory, OracleReport
-from ecphora.consolidation.insights.extractive_summary import ExtractiveSummarizer
+from ecphora.consolidation.insights.summaries import ExtractiveSummarizer
 from ecphora.errors import InvalidInput
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Summarizer

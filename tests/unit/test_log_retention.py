@@ -18,8 +18,7 @@ from rich.console import Console
 from ecphora.cli import render
 from ecphora.errors import StoreDamaged
 from ecphora.memory import Memory
-from ecphora.model.graph.access_columns import archived_mask, last_access, pinned_mask
-from ecphora.model.graph.graph import Graph
+from ecphora.model.graph.graph import Graph, archived_mask, last_access, pinned_mask
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import FullLogStrategy
 from ecphora.model.types import (

@@ -12,7 +12,7 @@ import pytest
 from ecphora import RecallOptions
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidInput, StoreClosed, UnknownName
 from ecphora.memory import Memory
-from ecphora.model.graph.access_columns import archived_mask, pinned_mask
+from ecphora.model.graph.graph import archived_mask, pinned_mask
 from ecphora.model.types import AccessKind, Episode, Evidence, Filter, Hit, Node, Vectors
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval.confidence import EvidenceBands

@@ -15,8 +15,8 @@ import ecphora
 from ecphora.errors import ModelDamaged
 from ecphora.model.types import Vectors
 from ecphora.models.embedders import minilm, onnx_runtime
-from ecphora.models.embedders.encoder_network import MODEL
 from ecphora.models.embedders.minilm import MAX_QUESTION_TOKENS, QUESTION_ADAPTERS, MiniLMEmbedder
+from ecphora.models.embedders.onnx_runtime import MODEL
 
 SHIPPED = Path(ecphora.__file__).parent / "models" / "weights" / "minilm"
 

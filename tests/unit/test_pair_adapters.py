@@ -13,10 +13,16 @@ from onnx import numpy_helper
 
 import ecphora
 from ecphora.errors import InvalidRecord
-from ecphora.models.embedders.e5 import e5_network
-from ecphora.models.embedders.e5.e5_network import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
-from ecphora.models.embedders.e5.pair_adapters import SEGMENTS, PairAdapters, join_texts
-from ecphora.models.embedders.scoring_head import HEAD_EPSILON, PairTokens, ScoringHead
+from ecphora.models.embedders import e5
+from ecphora.models.embedders.e5 import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
+from ecphora.models.embedders.pair_scoring import (
+    HEAD_EPSILON,
+    SEGMENTS,
+    PairAdapters,
+    PairTokens,
+    ScoringHead,
+    join_texts,
+)
 
 pytestmark = pytest.mark.medium
 
@@ -29,7 +35,7 @@ Floats = NDArray[np.floating]
 
 @pytest.fixture(scope="session")
 def network() -> E5Network:
-    return e5_network.share_network()()
+    return e5.share_network()()
 
 
 @pytest.fixture(scope="session")

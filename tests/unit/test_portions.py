@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from ecphora.maintenance.interchange.portions import split_into_portions
+from ecphora.maintenance.interchange.import_plan import split_into_portions
 from ecphora.model.types import Edge, Kind, Link, Node, ValidityEnd
 from ecphora.testing import NOON, sample_entity, sample_node
 

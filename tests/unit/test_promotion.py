@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ecphora import E5Embedder, Episode, Memory, MiniLMEmbedder, RecallOptions
-from ecphora.consolidation.facts.topic_extraction import StatementInContext, extract_topic
+from ecphora.consolidation.facts.alignment import StatementInContext, extract_topic
 from ecphora.language.statements.clauses import clauses
 from ecphora.language.statements.statements import statements
 from ecphora.model.ports import Embedder, similarity_floor

@@ -8,7 +8,7 @@ import pytest
 
 from ecphora.memory import Memory
 from ecphora.model.types import Vectors
-from ecphora.models.embedders.e5.e5_embedder import E5Embedder
+from ecphora.models.embedders.e5 import E5Embedder
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval import query
 from ecphora.retrieval.query import QueryEmbedder

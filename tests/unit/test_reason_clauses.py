@@ -22,9 +22,9 @@ from ecphora.model.graph.graph import Graph, epoch_seconds
 from ecphora.model.ports import Activation, ActivationPath
 from ecphora.model.types import PRIOR, Episode, Query
 from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.recall.lookup import abbreviate
 from ecphora.recall.ranking import Comparison, Ranking
 from ecphora.recall.reasons import CLAUSE_BUILDERS, format_interval
-from ecphora.recall.short_ids import abbreviate
 from ecphora.strategies import BUILT_IN, FAITHFUL, resolve_strategy
 from ecphora.strategies.fused import features
 from ecphora.strategies.fused.reranking import RERANKING_FEATURES

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.models.embedders import minilm
-from ecphora.models.embedders.e5 import e5_network
-from ecphora.models.embedders.e5.e5_network import ADAPTER_SWITCH, GRAPH_INPUT
+from ecphora.models.embedders import e5, minilm
+from ecphora.models.embedders.e5 import ADAPTER_SWITCH, GRAPH_INPUT
 from ecphora.models.rerankers.late_interaction import MAX_READ_TOKENS, LateInteractionReranker
 
 pytestmark = pytest.mark.medium
@@ -35,7 +34,7 @@ class Work:
         self.runs: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
         for name, model in (
-            ("e5", e5_network.share_network()()),
+            ("e5", e5.share_network()()),
             ("MiniLM", minilm.share_network()()),
             ("head", reranker._head()),
         ):

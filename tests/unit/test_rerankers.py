@@ -12,7 +12,7 @@ import pytest
 
 from ecphora.errors import InvalidInput, RerankerUnavailable, UnknownName
 from ecphora.model.ports import Passage, Prompt
-from ecphora.models.embedders import shared_model
+from ecphora.models.embedders import onnx_runtime
 from ecphora.models.llm_client import LLMClient
 from ecphora.models.rerankers.cross_encoder import CrossEncoderReranker
 from ecphora.models.rerankers.fallback import FallbackReranker
@@ -62,7 +62,7 @@ def cross_encoder(monkeypatch: pytest.MonkeyPatch) -> type[CrossEncoder]:
     monkeypatch.setattr(layers, "Identity", lambda: "identity", raising=False)
     for module in (package, torch, layers):
         monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(shared_model, "_registry", shared_model._Registry())
+    monkeypatch.setattr(onnx_runtime, "_registry", onnx_runtime._Registry())
     return Fresh
 
 
@@ -96,7 +96,7 @@ def test_cross_encoder_of_another_kind_is_an_error(
 
 
 def test_local_reader_names_the_missing_package_or_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_model, "_registry", shared_model._Registry())
+    monkeypatch.setattr(onnx_runtime, "_registry", onnx_runtime._Registry())
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(RerankerUnavailable, match=r"ecphora\[sentence-transformers\]"):
         CrossEncoderReranker("m").read(QUESTION, PASSAGES, asked_on=TODAY)

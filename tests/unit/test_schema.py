@@ -12,7 +12,7 @@ from ecphora.errors import StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
 from ecphora.maintenance.doctor import examine
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
-from ecphora.stores import repair, schema
+from ecphora.stores import connection, repair
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import graph_differences, sample_batch, sample_entity, sample_node
 
@@ -42,7 +42,7 @@ def graph_of(path: Path) -> Graph:
 def test_file_has_application_id_and_schema_version(two_memories: Path) -> None:
     with closing(sqlite3.connect(two_memories)) as db:
         assert db.execute("PRAGMA application_id").fetchone() == (0x65637068,)
-        assert db.execute("PRAGMA user_version").fetchone() == (len(schema.load_migrations()),)
+        assert db.execute("PRAGMA user_version").fetchone() == (len(connection.load_migrations()),)
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
@@ -84,12 +84,12 @@ NEXT_MIGRATION = "ALTER TABLE scope ADD COLUMN owner TEXT; CREATE TABLE label (n
 @pytest.fixture
 def next_version(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A version with one more migration."""
-    migrations = [*schema.load_migrations(), NEXT_MIGRATION]
-    monkeypatch.setattr(schema, "load_migrations", lambda: migrations)
+    migrations = [*connection.load_migrations(), NEXT_MIGRATION]
+    monkeypatch.setattr(connection, "load_migrations", lambda: migrations)
     monkeypatch.setattr(repair, "load_migrations", lambda: migrations)
-    schema._known_objects.cache_clear()
+    connection._known_objects.cache_clear()
     yield
-    schema._known_objects.cache_clear()
+    connection._known_objects.cache_clear()
 
 
 def test_next_version_migrates_a_file_once(two_memories: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -100,14 +100,14 @@ def test_next_version_migrates_a_file_once(two_memories: Path, tmp_path: Path, r
     SQLiteStore(new).close()
     with closing(sqlite3.connect(two_memories)) as old, closing(sqlite3.connect(new)) as fresh:
         assert table_definitions(old) == table_definitions(fresh)
-        assert old.execute("PRAGMA user_version").fetchone() == (len(schema.load_migrations()),)
+        assert old.execute("PRAGMA user_version").fetchone() == (len(connection.load_migrations()),)
         assert old.execute("SELECT owner FROM scope").fetchall() == [(None,)]
 
 
 def test_next_version_does_not_open_a_file_that_it_cannot_write(two_memories: Path, next_version: None) -> None:
     db = apsw.Connection(f"file:{two_memories}?immutable=1", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     with closing(db), pytest.raises(StoreReadOnly, match="open it once with write access"):
-        schema.check_migrated(db, two_memories)
+        connection.check_migrated(db, two_memories)
 
 
 def test_doctor_of_the_next_version_reports_and_migrates_a_file(two_memories: Path, next_version: None) -> None:
@@ -118,12 +118,12 @@ def test_doctor_of_the_next_version_reports_and_migrates_a_file(two_memories: Pa
 
 
 def test_failed_migration_changes_nothing(two_memories: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, now = graph_of(two_memories), schema.load_migrations()
+    before, now = graph_of(two_memories), connection.load_migrations()
     broken = "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"
-    monkeypatch.setattr(schema, "load_migrations", lambda: [*now, broken])
+    monkeypatch.setattr(connection, "load_migrations", lambda: [*now, broken])
     with pytest.raises(StoreError):
         SQLiteStore(two_memories)
-    monkeypatch.setattr(schema, "load_migrations", lambda: now)
+    monkeypatch.setattr(connection, "load_migrations", lambda: now)
     assert graph_differences(before, graph_of(two_memories)) == []
 
 
@@ -173,7 +173,7 @@ def test_file_that_is_not_a_memory_is_rejected_and_not_changed(make: Callable[[P
 
 def test_newer_file_is_rejected_and_not_changed(two_memories: Path) -> None:
     with closing(sqlite3.connect(two_memories)) as db:
-        db.execute(f"PRAGMA user_version = {len(schema.load_migrations()) + 1}")
+        db.execute(f"PRAGMA user_version = {len(connection.load_migrations()) + 1}")
     before = two_memories.read_bytes()
     with pytest.raises(StoreTooNew, match="upgrade ecphora"):
         SQLiteStore(two_memories)

@@ -10,7 +10,7 @@ import pytest
 
 from ecphora.errors import EmbedderUnavailable, InvalidInput, WrongVector
 from ecphora.model.types import Vectors
-from ecphora.models.embedders import shared_model
+from ecphora.models.embedders import onnx_runtime
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.models.embedders.sentence_transformers import SentenceTransformersEmbedder
 
@@ -47,7 +47,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> type[Stub]:
     module = types.ModuleType("sentence_transformers")
     monkeypatch.setattr(module, "SentenceTransformer", FreshStub, raising=False)
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    monkeypatch.setattr(shared_model, "_registry", shared_model._Registry())  # every test has its own model
+    monkeypatch.setattr(onnx_runtime, "_registry", onnx_runtime._Registry())  # every test has its own model
     return FreshStub
 
 

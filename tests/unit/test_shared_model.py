@@ -13,10 +13,9 @@ from threading import Barrier
 import pytest
 
 from ecphora import Memory
-from ecphora.models.embedders import shared_model
-from ecphora.models.embedders.e5 import e5_network
-from ecphora.models.embedders.e5.e5_embedder import E5Embedder
-from ecphora.models.embedders.shared_model import SharedModel
+from ecphora.models.embedders import e5, onnx_runtime
+from ecphora.models.embedders.e5 import E5Embedder
+from ecphora.models.embedders.onnx_runtime import SharedModel
 from ecphora.models.rerankers.late_interaction import LateInteractionReranker
 from ecphora.models.update_scorer import E5UpdateScorer
 
@@ -46,8 +45,8 @@ def load(loads: list[LoadedObject]) -> Callable[[], LoadedObject]:
 def model_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The model in a folder that no other test loads it from."""
     folder = tmp_path / "e5"
-    folder.symlink_to(str(e5_network.MODEL_FOLDER), target_is_directory=True)
-    monkeypatch.setattr(e5_network, "MODEL_FOLDER", folder)
+    folder.symlink_to(str(e5.MODEL_FOLDER), target_is_directory=True)
+    monkeypatch.setattr(e5, "MODEL_FOLDER", folder)
     return folder
 
 
@@ -105,7 +104,7 @@ def test_memories_share_one_model_and_release_it(model_folder: Path, tmp_path: P
         memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03")
         memory.remember("I live in Lisbon.", speaker="Ana", happened_at="2026-01-03")
         assert memory.consolidate().counts
-    loaded = weakref.ref(shared_model._registry.models[e5_network.share_network(model_folder).key])
+    loaded = weakref.ref(onnx_runtime._registry.models[e5.share_network(model_folder).key])
     assert E5Embedder()._network() is E5Embedder(source=model_folder)._network() is loaded()
     for memory in memories:
         memory.close()
@@ -116,7 +115,7 @@ def test_memories_share_one_model_and_release_it(model_folder: Path, tmp_path: P
 
 def test_embedder_reader_and_update_scorer_share_one_model() -> None:
     reranker, update_scorer = LateInteractionReranker(), E5UpdateScorer()
-    network = e5_network.share_network()()
+    network = e5.share_network()()
     assert reranker._network() is update_scorer._network() is network
 
 

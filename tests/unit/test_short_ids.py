@@ -12,7 +12,7 @@ from ecphora.errors import InvalidInput
 from ecphora.model.graph.graph import Graph
 from ecphora.model.types import Episode
 from ecphora.models.embedders.hashing import HashingEmbedder
-from ecphora.recall.short_ids import MAX_LISTED_IDS, abbreviate, resolve_among, resolve_id
+from ecphora.recall.lookup import MAX_LISTED_IDS, abbreviate, resolve_among, resolve_id
 
 ONE, TWO, THREE = (f"{start:0<32}" for start in ("abcd1234e", "abcd1234f", "12340"))
 UUID = "9f1c0de2-5a3b-4c6d-8e7f-0123456789ab"

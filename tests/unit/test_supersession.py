@@ -4,9 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ecphora.consolidation.facts.event_time import Timestamp
+from ecphora.consolidation.facts.memory_statements import RuleMatch, Timestamp, Utterance
 from ecphora.consolidation.facts.supersession import has_new_content, match_supersession, supersession_time
-from ecphora.consolidation.facts.utterances import RuleMatch, Utterance
 from ecphora.language.statements.statements import statements
 from ecphora.model.types import Kind, Node
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import InvalidInput
-from ecphora.strategies.synaptic.time_constant import TimeConstant
+from ecphora.strategies.synaptic.lif_neuron import TimeConstant
 
 
 @given(st.floats(1, 50), st.integers(0, 100))

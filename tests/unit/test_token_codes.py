@@ -16,8 +16,8 @@ from ecphora import Episode, Memory, RecallOptions
 from ecphora.errors import InvalidInput, RerankerUnavailable
 from ecphora.model.ports import Passage, PassageCodes
 from ecphora.model.types import Filter
-from ecphora.models.embedders.e5.token_codes import CODE_SIZE, PACKED, TokenCodec, decode
 from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.models.embedders.token_codes import CODE_SIZE, PACKED, TokenCodec, decode
 
 CODEC = TokenCodec(np.zeros(CODE_SIZE, np.float32), np.eye(CODE_SIZE, dtype=np.float32))
 TURNS = [

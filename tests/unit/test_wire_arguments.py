@@ -19,8 +19,7 @@ from ecphora.model.reprs import show
 from ecphora.model.types import Cost, Evidence, Query, Rerank
 from ecphora.recall.recollection import Recollection
 from ecphora.remember.messages import episodes_from_messages
-from ecphora.remote.wire.arguments import arguments_to_json
-from ecphora.remote.wire.deserialize import arguments_from_json, from_json
+from ecphora.remote.wire import arguments_from_json, arguments_to_json, from_json
 from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import NOON, FakeClock
 

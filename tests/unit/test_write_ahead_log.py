@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from ecphora.maintenance.doctor import Severity, examine
-from ecphora.model.graph.forget import forget
+from ecphora.model.graph.updates import forget
 from ecphora.stores import write_ahead_log
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.stores.write_ahead_log import LogFault

@@ -13,7 +13,7 @@ from ..model.types import FactRelation, Insight, NodeId
 from ..model.validation import LIST_LIMIT
 from ..models.llm_client import LLMClient
 from ..models.llms.from_setting import parse_prices
-from ..recall import short_ids
+from ..recall import lookup
 from ..stores.sqlite import SQLiteStore
 from . import render
 from .context import EXIT_NOT_FOUND, CommandContext, HomePath, check_output_path, common_options
@@ -134,7 +134,7 @@ def updates(context: CommandContext, *, pending: bool, limit: int) -> None:
 def accept(context: CommandContext, *, old: str, new: str) -> None:
     """Accept a pending update: memory NEW supersedes or contradicts memory OLD; ecphora undo reverts it."""
     with context.open_memory() as memory:
-        old, new = (short_ids.resolve_id(id_, memory.graph()) for id_ in (old, new))
+        old, new = (lookup.resolve_id(id_, memory.graph()) for id_ in (old, new))
         batch = memory.facts.accept(old, new)
     if context.as_json:
         context.write_json(batch)
@@ -149,7 +149,7 @@ def accept(context: CommandContext, *, old: str, new: str) -> None:
 def reject(context: CommandContext, *, old: str, new: str) -> None:
     """Reject an update: memory NEW neither supersedes nor contradicts memory OLD; ecphora undo reverts it."""
     with context.open_memory() as memory:
-        old, new = (short_ids.resolve_id(id_, memory.graph()) for id_ in (old, new))
+        old, new = (lookup.resolve_id(id_, memory.graph()) for id_ in (old, new))
         batch = memory.facts.reject(old, new)
     if context.as_json:
         context.write_json(batch)
@@ -168,7 +168,7 @@ def undo(context: CommandContext, *, batch: str | None) -> None:
     """
     with context.open_memory() as memory:
         batch_ids = [entry.id for entry in memory.maintenance.batches()]
-        undone_batch = memory.maintenance.undo(batch and short_ids.resolve_among(batch, batch_ids))
+        undone_batch = memory.maintenance.undo(batch and lookup.resolve_among(batch, batch_ids))
     if context.as_json:
         context.write_json(undone_batch)
     else:
@@ -267,7 +267,7 @@ def unarchive(context: CommandContext, *, ids: tuple[str, ...]) -> None:
 def _open_with_ids(context: CommandContext, ids: Sequence[str]) -> Iterator[tuple[Memory, tuple[NodeId, ...]]]:
     """Open the memory; yields it with the full ids for the given ones, which may be abbreviated."""
     with context.open_memory() as memory:
-        yield memory, tuple(short_ids.resolve_id(id_, memory.graph()) for id_ in ids)
+        yield memory, tuple(lookup.resolve_id(id_, memory.graph()) for id_ in ids)
 
 
 def _print_ids(context: CommandContext, ids: Sequence[NodeId], mark: str) -> None:

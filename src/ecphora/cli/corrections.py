@@ -9,7 +9,7 @@ import click
 from ..memory import Memory
 from ..model.text_format import count_noun
 from ..model.types import Filter, RememberResult
-from ..recall import short_ids
+from ..recall import lookup
 from . import render
 from .context import EXIT_NOT_FOUND, CommandContext, common_options, read_stdin
 from .options import filter_options
@@ -35,7 +35,7 @@ def forget(
     if sum((bool(ids), has_filter, everything)) != 1:
         raise click.UsageError("say what to forget: by ID, by options such as --session, or --everything; one of these")
     with context.open_memory() as memory:
-        ids = tuple(short_ids.resolve_id(id_, memory.graph(), allow_names=False) for id_ in ids)
+        ids = tuple(lookup.resolve_id(id_, memory.graph(), allow_names=False) for id_ in ids)
         forgotten_ids: Sequence[str] = ids
         notices: list[str] = []
         if not ids:
@@ -98,7 +98,7 @@ def update(
         raise click.UsageError("--happened-at goes with --mode supersede: a text that is replaced keeps its time")
     new_text = read_stdin().rstrip("\r\n") if text == "-" else text
     with context.open_memory(needs_embedder=True) as memory:
-        full_id = short_ids.resolve_id(id_, memory.graph(), allow_names=mode == "supersede")
+        full_id = lookup.resolve_id(id_, memory.graph(), allow_names=mode == "supersede")
         is_known = memory.get(full_id) is not None
         if is_known:
             result = memory.update(full_id, new_text, mode=mode, happened_at=happened_at)
@@ -133,7 +133,7 @@ def _print_update(context: CommandContext, old_id: str, result: RememberResult) 
 def history(context: CommandContext, *, id_: str) -> None:
     """Show a memory's history: the memories that it superseded or that superseded it, and its accesses."""
     with context.open_memory() as memory:
-        found = memory.history(short_ids.resolve_id(id_, memory.graph()))
+        found = memory.history(lookup.resolve_id(id_, memory.graph()))
     if found is None:
         if context.as_json:
             context.write_json(None)

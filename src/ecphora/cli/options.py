@@ -150,7 +150,7 @@ def parse_key_values(_ctx: click.Context, _param: click.Parameter, values: Seque
 def parse_media(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> "tuple[Media, ...]":
     """JSON options as media."""
     from ..model.types import Media  # noqa: PLC0415
-    from ..remote.wire.deserialize import from_json  # noqa: PLC0415
+    from ..remote.wire import from_json  # noqa: PLC0415
 
     return tuple(from_json(Media, parse_json_object(ctx, param, value)) for value in values)
 
@@ -158,7 +158,7 @@ def parse_media(ctx: click.Context, param: click.Parameter, values: Sequence[str
 def parse_media_query(ctx: click.Context, param: click.Parameter, value: str | None) -> "MediaQuery | None":
     """A JSON option as a query by media, None if it is not given."""
     from ..model.types import MediaQuery  # noqa: PLC0415
-    from ..remote.wire.deserialize import from_json  # noqa: PLC0415
+    from ..remote.wire import from_json  # noqa: PLC0415
 
     return None if value is None else from_json(MediaQuery, parse_json_object(ctx, param, value))
 

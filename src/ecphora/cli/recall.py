@@ -14,7 +14,7 @@ from ..model.text_format import collapse_whitespace, short_minute, single_line
 from ..model.types import Cost, Evidence, Filter, Node, NodeId, RecallOptions
 from ..model.validation import LIST_LIMIT
 from ..models.llm_client import LLMClient
-from ..recall import answering, short_ids
+from ..recall import answering, lookup
 from ..recall.answering import Answer
 from ..recall.explain import MissReason
 from ..recall.lookup import Order
@@ -64,7 +64,7 @@ def recall(
         else:
             console = context.out
             console.print(render.recollection_heading(found, question))
-            ids = short_ids.abbreviate((hit.id for hit in found), memory.graph())
+            ids = lookup.abbreviate((hit.id for hit in found), memory.graph())
             render.print_recollection(console, found, explain=explain, label_node=render.node_labeler(memory), ids=ids)
             if not found.hits:
                 console.print("  nothing came back", style="bright_black")
@@ -107,7 +107,7 @@ def why_not(
     Give the options of the recall that missed it. The access log is not written.
     """
     with context.open_memory(needs_embedder=True) as memory:
-        id_ = short_ids.resolve_id(id_, memory.graph())
+        id_ = lookup.resolve_id(id_, memory.graph())
         found = memory.why_not(question, id_, limit=limit, budget=budget, where=where, **recall_arguments)
     if context.as_json:
         context.write_json(found)
@@ -147,9 +147,9 @@ def find(context: CommandContext, *, where: Filter, order: str, limit: int, curs
 
 def _memory_table(memory: Memory, nodes: Sequence[Node]) -> Table:
     """Memories as a table, a line each: id, time, speaker and the beginning of the text."""
-    ids = short_ids.abbreviate((node.id for node in nodes), memory.graph())
+    ids = lookup.abbreviate((node.id for node in nodes), memory.graph())
     grid = Table(box=None, padding=(0, 2, 0, 0), header_style="bright_black", expand=True)
-    grid.add_column("id", style="bright_black", overflow="fold", min_width=short_ids.DISPLAY_CHARS)
+    grid.add_column("id", style="bright_black", overflow="fold", min_width=lookup.DISPLAY_CHARS)
     grid.add_column("happened", style="bright_black", no_wrap=True)
     if any(node.speaker for node in nodes):
         grid.add_column("speaker", style="cyan", overflow="ellipsis", no_wrap=True, max_width=20)
@@ -181,7 +181,7 @@ def count(context: CommandContext, *, where: Filter) -> None:
 def get(context: CommandContext, *, ids: tuple[str, ...]) -> None:
     """Show memories whole: the text as it is stored, and all that is stored with it."""
     with context.open_memory() as memory:
-        found = {id_: memory.get(short_ids.resolve_id(id_, memory.graph())) for id_ in dict.fromkeys(ids)}
+        found = {id_: memory.get(lookup.resolve_id(id_, memory.graph())) for id_ in dict.fromkeys(ids)}
     missing = [id_ for id_, node in found.items() if node is None]
     nodes = [node for node in found.values() if node is not None]
     if context.as_json:
@@ -245,7 +245,7 @@ def ask(
             answer = answering.answer(found, llm_client, budget=budget)
             if record:
                 answer = _record(memory, found, answer, llm_client)
-            _print_answer(context, found, answer, llm_client, short_ids.abbreviate(answer.cited_ids, memory.graph()))
+            _print_answer(context, found, answer, llm_client, lookup.abbreviate(answer.cited_ids, memory.graph()))
             exit_code = 0 if answer.is_certain else EXIT_UNSURE if answer.is_answered else EXIT_NOT_FOUND
     click.get_current_context().exit(exit_code)
 

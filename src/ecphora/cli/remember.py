@@ -14,7 +14,7 @@ from ..maintenance.interchange.json_lines import SkippedLine, skipped_notices
 from ..memory import Memory
 from ..model.types import ExtractionReport, Media, RememberResult
 from ..models.llms.from_setting import parse_prices
-from ..recall import short_ids
+from ..recall import lookup
 from . import remember_input
 from .context import CommandContext, common_options, strategy_options
 from .options import parse_key_values, parse_media
@@ -142,7 +142,7 @@ def remember(
         if files and happened_at is None:
             episodes = [remember_input.with_stored_time(memory, episode) for episode in episodes]
         if supersedes:
-            full_id = short_ids.resolve_id(supersedes, memory.graph())
+            full_id = lookup.resolve_id(supersedes, memory.graph())
             episodes = [
                 replace(episode, supersedes=full_id) if episode.supersedes == supersedes else episode
                 for episode in episodes

@@ -20,7 +20,7 @@ from ..model import validation
 from ..model.times import EPOCH, in_zone
 from ..model.types import Episode, Media
 from ..remember import documents
-from ..remote.wire.deserialize import from_json
+from ..remote.wire import from_json
 from ..settings import expand_home
 from .context import CommandContext, read_stdin
 

@@ -44,8 +44,8 @@ from ..model.types import (
     Why,
 )
 from ..recall.explain import WhyNot
+from ..recall.lookup import abbreviate
 from ..recall.recollection import Recollection
-from ..recall.short_ids import abbreviate
 
 if TYPE_CHECKING:
     from ..maintenance.doctor import Report

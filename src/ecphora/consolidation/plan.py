@@ -18,12 +18,12 @@ from ..remember.triggers import CURSOR, pending_rows
 from ..retrieval.validity import MIN_CONFIDENCE
 from .batching import adaptive_batches
 from .entities import resolution
+from .facts.alignment import EmbedFunction
 from .facts.claims import ClaimExtractor
 from .facts.llm_claims import Fact, claim_facts
-from .facts.topic_extraction import EmbedFunction
 from .facts.update_classifier import load_update_classifier
 from .facts.update_finder import ScorePairs
-from .insights.generative_summary import InsightWriter
+from .insights.summaries import InsightWriter
 from .insights.synthesis import draw_insights
 
 CLAIMS_CURSOR = "consolidation/claims"

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from ..model.lazy_pattern import lazy_pattern
+from ..model.lazy import lazy_pattern
 
 
 class Role(StrEnum):

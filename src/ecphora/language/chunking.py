@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 from unicodedata import category
 
-from ..model.lazy_pattern import lazy_pattern
+from ..model.lazy import lazy_pattern
 from .scripts import UNSPACED_CHARS, count_unspaced
 
 if TYPE_CHECKING:

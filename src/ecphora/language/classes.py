@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.graph.grouping import find_keys, group_starts
-from ..model.lazy_pattern import lazy_pattern
+from ..model.graph.columns import find_keys, group_starts
+from ..model.lazy import lazy_pattern
 from .names.mentions import names
 from .names.normalization import normalize_name
 from .scripts import UNSPACED_CHARS, count_unspaced

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from enum import StrEnum
 
-from ..model.lazy_pattern import lazy_pattern
+from ..model.lazy import lazy_pattern
 
 _PLACEHOLDERS = {
     "'": "['’]",

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from ..model.lazy_pattern import lazy_pattern
+from ..model.lazy import lazy_pattern
 from .scripts import count_unspaced, latin_fraction, stream_safe
 
 ENGLISH_WORDS = """

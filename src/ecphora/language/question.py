@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.lazy_pattern import lazy_pattern
+from ..model.lazy import lazy_pattern
 from .language_identification import likely_foreign_languages
 from .scripts import stream_safe
 from .terms import extract_terms, hash_terms

@@ -1,6 +1,6 @@
 """Counts the characters of scripts in a text, and estimates its tokens. No language detection, and no tokenizer."""
 
-from ..model.lazy_pattern import lazy_pattern
+from ..model.lazy import lazy_pattern
 
 UNSPACED_CHARS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"

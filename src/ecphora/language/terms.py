@@ -18,7 +18,7 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
-from ..model.lazy_pattern import lazy_pattern
+from ..model.lazy import lazy_pattern
 from .scripts import UNSPACED_CHARS, stream_safe
 
 _RUN = lazy_pattern(rf"[{UNSPACED_CHARS}]+|[^\W_{UNSPACED_CHARS}]+")

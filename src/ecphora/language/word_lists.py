@@ -4,7 +4,7 @@
 sentence begins with them in a capital.
 """
 
-from ..model.lazy_pattern import lazy_pattern
+from ..model.lazy import lazy_pattern
 
 
 def _word_set(text: str) -> frozenset[str]:

@@ -15,10 +15,10 @@ from ..errors import EcphoraError, EmbedderError, InvalidInput, StoreDamaged, St
 from ..model.json_form import JsonForm, JsonObject
 from ..model.ports import Embedder, english_embedder
 from ..model.types import TextAnalysis, WriteBatch
-from ..models.embedders.e5.token_codes import PACKED
+from ..models.embedders.token_codes import PACKED
 from ..models.rerankers.late_interaction import LateInteractionReranker
 from ..remember import encode
-from ..remember.english_vectors import embed_english, with_english_vectors
+from ..remember.encode import embed_english, with_english_vectors
 from ..stores.connection import NON_OWNER_BITS
 from ..stores.repair import FileFormat, RepairStore, StoredScope, read_file_format
 

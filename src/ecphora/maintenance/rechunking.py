@@ -16,7 +16,7 @@ from ..model.validation import check_component, check_name, check_progress
 from ..models.embedders.from_setting import packaged_embedder
 from ..models.rule_extractor import RuleExtractor
 from ..remember import documents, encode
-from ..remember.english_vectors import embed_english, with_english_vectors
+from ..remember.encode import embed_english, with_english_vectors
 from ..stores.rechunk_writer import RechunkedDocument
 from ..stores.sqlite import SQLiteStore
 

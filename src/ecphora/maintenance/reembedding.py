@@ -10,7 +10,7 @@ from ..model.types import NodeId, ScopeInfo, WriteBatch
 from ..model.validation import check_component, check_name, check_progress
 from ..models.embedders.from_setting import packaged_embedder
 from ..remember import encode
-from ..remember.english_vectors import embed_english, with_english_vectors
+from ..remember.encode import embed_english, with_english_vectors
 from ..stores.sqlite import SQLiteStore
 
 BATCH_SIZE = 512

@@ -1,7 +1,7 @@
 """The JSON form of public values: the same in Python (``to_dict``), on the command line (``--json``) and over HTTP.
 
 A public value is a JSON object with the fields of its type by their names. Times are ISO 8601, enums their values,
-tuples lists. A class says in ``json_form`` what differs. :mod:`ecphora.remote.wire.deserialize` reads the form.
+tuples lists. A class says in ``json_form`` what differs. :mod:`ecphora.remote.wire` reads the form.
 """
 
 import math

@@ -1,12 +1,14 @@
-"""Short reprs: one line of at most :data:`MAX_REPR_CHARS` characters, however much an object holds."""
+"""Short reprs of at most :data:`MAX_REPR_CHARS` characters, and objects that cannot be pickled."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, fields
 from datetime import datetime
 from functools import singledispatch
+from typing import NoReturn
 
 import numpy as np
 
+from ..errors import InvalidInput
 from .text_format import collapse_whitespace, truncate
 
 MAX_REPR_CHARS = 200
@@ -101,3 +103,17 @@ def _is_default(field: "Field[object]", value: object) -> bool:
         return not value.size
     default = field.default if field.default_factory is MISSING else field.default_factory()
     return value is default or (type(value) is type(default) and bool(value == default))
+
+
+class OpenInEachProcess:
+    """The base of objects that cannot be pickled: each process opens its own."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> NoReturn:
+        """Raise ``InvalidInput``."""
+        name = type(self).__name__
+        raise InvalidInput(
+            f"a {name} holds an open file or connection and cannot be pickled or copied; "
+            f"hand its arguments to the other process, and open a {name} there"
+        )

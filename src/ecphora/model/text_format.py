@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from .lazy_pattern import lazy_pattern
+from .lazy import lazy_pattern
 
 
 def long_day(time: datetime) -> str:

@@ -1,6 +1,6 @@
 """The built-in update scorer: a cross-encoder over two texts, in about 100 languages.
 
-The first layers of multilingual-e5-small with low-rank adapters (:mod:`ecphora.models.embedders.e5.pair_adapters`),
+The first layers of multilingual-e5-small with low-rank adapters (:mod:`ecphora.models.embedders.pair_scoring`),
 which ``training/train_update_scorer.py`` trains on texts that were written for this project.
 """
 
@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from ..model.reprs import call_repr
 from ..model.text_format import replace_surrogates
 from .embedders import onnx_runtime
-from .embedders.e5.e5_network import E5Network, share_network
-from .embedders.e5.pair_adapters import PairAdapters, join_texts
-from .embedders.encoder_network import REPAIR_HINT
-from .embedders.scoring_head import PairTokens
-from .embedders.shared_model import SharedModel
+from .embedders.e5 import E5Network, share_network
+from .embedders.onnx_runtime import REPAIR_HINT, SharedModel
+from .embedders.pair_scoring import PairAdapters, PairTokens, join_texts
 
 MAX_TOKENS = 96
 """How many tokens of each text are read."""
@@ -37,7 +35,7 @@ class E5UpdateScorer:
     """Scores whether a later text updates an earlier one; about 15 ms for two short texts.
 
     The constructor is cheap; the first ``score`` loads the model, once per process and shared with
-    :class:`~ecphora.models.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of its files, by default the
+    :class:`~ecphora.models.embedders.e5.E5Embedder`. ``source`` is the folder of its files, by default the
     package's. It keeps the scores of the last ``KEPT_PAIRS`` pairs. Safe to share between threads, and in a forked
     child.
     """

@@ -20,8 +20,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..errors import StoreBusy
-from ..model.graph.access_columns import sort_by_last_access
-from ..model.graph.graph import Graph
+from ..model.graph.graph import Graph, sort_by_last_access
 from ..model.graph.updates import apply_batch
 from ..model.ports import Activation
 from ..model.types import Access, AccessKind, Hit, NodeId, WriteBatch

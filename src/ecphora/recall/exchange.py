@@ -8,15 +8,15 @@ exchanges shown with them. The exchange is deleted with the first of these memor
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 
-from ..model.graph.forget import is_tombstoned
 from ..model.graph.graph import Graph, epoch_seconds
+from ..model.graph.updates import is_tombstoned
 from ..model.ids import EXCHANGE_PREFIX, content_id
 from ..model.ports import NodeReader
 from ..model.types import Edge, Episode, Kind, Link, Node, NodeId, Vector, WriteBatch
 from ..model.validation import check_question
 from ..remember import documents
 from ..retrieval import insight_index
-from ..retrieval.exchange_index import RECALL_SOURCE
+from ..retrieval.filters import RECALL_SOURCE
 from .recollection import Recollection
 
 

@@ -24,7 +24,7 @@ from ..model.types import (
     Rows,
     Scores,
 )
-from ..retrieval import dense, exchange_index, fusion, insight_index
+from ..retrieval import dense, filters, fusion, insight_index
 from ..retrieval.entity_links import unit_vectors
 
 
@@ -145,7 +145,7 @@ class _Finder:
     def exchanges(self) -> tuple[ExchangeHit, ...]:
         """The exchanges whose prompt is nearest to the question."""
         graph = self.graph
-        rows = np.flatnonzero(exchange_index.eligible_exchanges(graph, self.query, self.eligible))
+        rows = np.flatnonzero(filters.eligible_exchanges(graph, self.query, self.eligible))
         best, scores = self._best(rows, self._similarity)
         nodes = self._read(best)
         edges, index = graph.edges_from(best, Link.BASED_ON)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ..language.question import question_terms, vague_terms
 from ..language.terms import SharedTerm, hash_terms, shared_terms
-from ..model.cached_property import cached_property
 from ..model.graph.graph import Graph
+from ..model.lazy import cached_property
 from ..model.ports import Activation
 from ..model.types import Mask, Node, Query, Rows, Vector
 from ..retrieval.bm25 import Postings, TermCoverage, term_coverage, window_rows

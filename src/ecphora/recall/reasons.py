@@ -35,8 +35,8 @@ from ..retrieval.bm25 import WINDOW_SIZE
 from ..retrieval.dense import MEDIA
 from ..retrieval.speakers import query_role_agreement
 from ..retrieval.temporal import time_order
+from .lookup import abbreviate
 from .ranking import NEIGHBOR_COUNT, Comparison, Ranking
-from .short_ids import abbreviate
 
 MAX_CLAUSES = 2
 """The most clauses of a reason."""

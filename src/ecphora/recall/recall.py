@@ -1,4 +1,4 @@
-"""Builds hits with their reasons from ranked rows."""
+"""Builds hits with their reasons from ranked rows, within a token budget."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,13 +11,40 @@ from ..language.classes import asked_nouns, find_instances
 from ..language.scripts import estimate_tokens
 from ..model.graph.graph import Graph
 from ..model.ports import Activation, ActivationPath, NodeReader
-from ..model.types import Contribution, Hit, HitGroup, Mask, NodeId, Query, Rows, Why
+from ..model.types import Contribution, Hit, HitGroup, Mask, NodeId, Query, Rows, Scores, Why
 from ..retrieval import filters, fusion
-from ..retrieval.bm25 import Postings, term_coverage
+from ..retrieval.bm25 import Postings, TermCoverage, term_coverage
 from ..retrieval.validity import nodes_at_cutoffs
-from . import token_budget
 from .ranking import NEIGHBOR_COUNT, Ranking
 from .reasons import LazyReasons, build_reasons
+
+COVERAGE_BONUS = 0.15
+"""The bonus for covering all query terms not covered yet, as a fraction of the best score's lead over the tenth."""
+
+SPREAD_RANK = 9
+"""The rank, from 0, of the score that the lead is measured to: the tenth."""
+
+
+def select_within(scores: Scores, sizes: Sequence[int], budget: float, coverage: TermCoverage) -> list[int]:
+    """Choose hits greedily so that the sum of their sizes fits into a budget; returns indices in order of choice.
+
+    ``scores`` are in descending order. Each step takes the best hit that still fits; a hit that covers query terms not
+    covered yet is preferred to a hit that scores a little higher. ``coverage`` has the terms of each hit.
+    """
+    indices = np.arange(len(scores))
+    spread = float(scores[0] - scores[: SPREAD_RANK + 1][-1]) if len(scores) else 0.0
+    size, left = np.asarray(sizes, np.float64), float(budget)
+    is_open, covered = np.ones(len(indices), np.bool_), np.zeros(len(coverage.idf), np.bool_)
+    chosen: list[int] = []
+    while (fits := indices[is_open & (size <= left)]).size:
+        newly_covered = coverage.weighted_fraction(coverage.in_row[fits] & ~covered)
+        index = int(fits[np.argmax(scores[fits] + COVERAGE_BONUS * spread * newly_covered)])
+        chosen.append(index)
+        is_open[index] = False
+        covered |= coverage.in_row[index]
+        left -= size[index]
+    return chosen
+
 
 MAX_PATH_NODES = 6
 """The most nodes of a path."""
@@ -50,9 +77,7 @@ class RankedHits:
         scores = np.array([hit.score for hit in self.top_hits], np.float32)
         rows = self.graph.rows(hit.id for hit in self.top_hits)
         coverage = term_coverage(Postings.for_query(self.graph, self.query), rows)
-        return token_budget.select_within(
-            scores, [estimate_tokens(hit.text) for hit in self.top_hits], budget, coverage
-        )
+        return select_within(scores, [estimate_tokens(hit.text) for hit in self.top_hits], budget, coverage)
 
 
 def rank(  # noqa: PLR0917

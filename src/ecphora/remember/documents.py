@@ -2,8 +2,20 @@
 
 An episode without an id of its own has the hash of its content as its id, so an unchanged document is recognized by its
 hash and skipped.
+
+Repeats: a text that is said again, without a time, is a new memory; a text that is only sent again is not.
+
+The id of an episode without an id is a digest of its content. Of equal contents the first has this id, the second one
+derived from it and the number 2, and so on. So the id says which occurrence of its content a memory is, and the ids do
+not depend on the file.
+
+An episode with a time, a title, a source or media is the same wherever it is said; the result of a tool is the
+exception, because its source says nothing about it.
 """
 
+import sys
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
@@ -16,6 +28,7 @@ from ..language.chunking import split_into_chunks
 from ..model.graph import media_spaces
 from ..model.graph.graph import Graph, epoch_seconds
 from ..model.ids import NODE_PREFIXES, content_id
+from ..model.reprs import show
 from ..model.types import Episode, Kind, MediaVector, Node, NodeId
 from ..model.validation import check_episode_fields, check_media
 from ..retrieval.validity import has_less_trust
@@ -32,7 +45,7 @@ class CheckedEpisode:
     """An episode that can be written.
 
     ``chunks`` are its nodes, one unless the text is long. ``is_repeatable`` says that the same content may be said
-    again, and that the id belongs to its first occurrence (see :mod:`ecphora.remember.repeats`).
+    again, and that the id belongs to its first occurrence (see :mod:`ecphora.remember.documents`).
     """
 
     id: NodeId
@@ -249,3 +262,84 @@ def deduplicate(episodes: Iterable[CheckedEpisode], graph: Graph) -> dict[NodeId
                 raise collision_error(one, node.id)
     media_spaces.check_dims(graph.media_spaces, (vector for one in found.values() for vector in one.media_vectors))
     return found
+
+
+def number_repeats(episodes: Iterable[CheckedEpisode]) -> list[CheckedEpisode]:
+    """Give the episodes of a batch the ids of their occurrences in it.
+
+    What its session says again right after itself is one occurrence. The ids depend on the batch alone, so the same
+    batch has the same ids.
+    """
+    counts: Counter[NodeId] = Counter()
+    last_in_session: dict[str | None, NodeId] = {}
+    found: list[CheckedEpisode] = []
+    for episode in episodes:
+        session = episode.chunks[0].session
+        if last_in_session.get(session) != episode.id:
+            counts[episode.id] += 1
+        last_in_session[session] = episode.id
+        number = counts[episode.id] if episode.is_repeatable else 1
+        found.append(replace(_as_occurrence(episode, number), is_repeatable=False))
+    return found
+
+
+def place_repeat(episode: CheckedEpisode, graph: Graph) -> CheckedEpisode:
+    """Give an episode that is told alone the id of its occurrence.
+
+    If nothing was stored in its session since it was last said, that is the stored one, and else the next. Only the
+    session counts: others may be talking at the same time.
+    """
+    if not episode.is_repeatable:
+        return episode
+    last_id, number = last_memory(graph, episode.chunks[0].session), 1
+    while node_ids_of(graph, (occurrence := _as_occurrence(episode, number)).id):
+        if occurrence.id == last_id:
+            break
+        number += 1
+    return occurrence
+
+
+def last_memory(graph: Graph, session: str | None) -> NodeId | None:
+    """The id of the memory of a session that was stored last, None if there is none."""
+    code = graph.sessions.code(session)
+    if session is not None and code < 0:
+        return None
+    rows = np.flatnonzero(graph.episodes & (graph.nodes["sessions"] == code))
+    if not len(rows):
+        return None
+    document = int(graph.nodes["documents"][rows[-1]])
+    return graph.documents.names[document] if document >= 0 else graph.id(int(rows[-1]))
+
+
+def _as_occurrence(episode: CheckedEpisode, number: int) -> CheckedEpisode:
+    """An episode with the id of the occurrence of its content with a number, from 1."""
+    if number == 1:
+        return episode
+    id_ = content_id(episode.id, str(number))
+    chunks = tuple(
+        replace(node, id=id_ if node.document is None else f"{id_}#{node.position}", document=node.document and id_)
+        for node in episode.chunks
+    )
+    return replace(episode, id=id_, chunks=chunks)
+
+
+SILENT_CALLERS = ("ecphora.cli.", "ecphora.remote.", "ecphora.tools.", "ecphora.memory")
+"""The modules that report themselves what was blocked."""
+
+
+class BlockedWarning(UserWarning):
+    """A text was not remembered, because it was forgotten or replaced before."""
+
+
+def warn_of_blocked(blocked: Sequence[str]) -> None:
+    """Warn the caller of the function that calls this one of the ids in ``blocked``, once for all."""
+    caller = sys._getframe(2).f_globals.get("__name__", "")  # noqa: SLF001  # as warnings.warn does
+    if not blocked or str(caller).startswith(SILENT_CALLERS):
+        return
+    more = f" and {len(blocked) - 1} more" if len(blocked) > 1 else ""
+    warnings.warn(
+        f"{show(blocked[0])}{more} not remembered, because the text was forgotten or replaced before; "
+        "call remember with restore=True to store it again",
+        BlockedWarning,
+        stacklevel=3,
+    )

@@ -13,9 +13,9 @@ from ..errors import InvalidInput
 from ..language.names.mentions import names
 from ..language.names.normalization import entity_id
 from ..model import ids
-from ..model.graph import forget
+from ..model.graph import updates
+from ..model.graph.columns import group_starts
 from ..model.graph.graph import Graph
-from ..model.graph.grouping import group_starts
 from ..model.reprs import show
 from ..model.types import SOURCE_LINKS, Kind, Link, Mask, Node, NodeId, ValidityEnd, WriteBatch
 from ..retrieval.temporal import local_time
@@ -30,8 +30,8 @@ MAX_SPELLING_SOURCES = 8
 
 def plan_forget(nodes: Sequence[Node], graph: Graph, read: ReadNodes) -> WriteBatch:
     """The batch that forgets nodes of a graph, and with them what depends on them."""
-    batch = forget.forget(nodes, graph.tombstones)
-    keep = forget.kept_mask(graph, batch)
+    batch = updates.forget(nodes, graph.tombstones)
+    keep = updates.kept_mask(graph, batch)
     restored, ends = _restored_validity(graph, keep)
     entities = tuple(_updated_entities(graph, keep, read))
     return replace(batch, entities=entities, restored_validity=restored, validity_ends=ends)
@@ -75,7 +75,7 @@ def _restored_validity(graph: Graph, keep: Mask) -> tuple[tuple[NodeId, ...], tu
 
 def _updated_entities(graph: Graph, keep: Mask, read: ReadNodes) -> Iterator[Node]:
     """The entities that stay but lose a mention, where their spelling or times change."""
-    src, dst, stays = forget.kept_mentions(graph, keep)
+    src, dst, stays = updates.kept_mentions(graph, keep)
     is_concerned = np.zeros(len(graph), np.bool_)
     is_concerned[dst[~stays]] = True
     is_concerned &= keep & graph.of_kind(Kind.ENTITY)

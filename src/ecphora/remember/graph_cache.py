@@ -17,8 +17,7 @@ import numpy as np
 from ..errors import StoreReplaced
 from ..model.graph import media_spaces
 from ..model.graph.columns import Column, InvertedIndex, Table, Values, Vocabulary
-from ..model.graph.derived_columns import InheritedColumns, PreviousCosines, TurnOrder
-from ..model.graph.graph import TERMS, Graph
+from ..model.graph.graph import TERMS, Graph, InheritedColumns, PreviousCosines, TurnOrder
 from ..model.graph.updates import apply_batch
 from ..model.graph.vectors import VectorColumn
 from ..model.ports import SnapshotStore, Store, StoredSnapshot, StoredVectors

@@ -11,10 +11,9 @@ from datetime import datetime
 from functools import partial
 
 from ..errors import InvalidInput
-from ..model.graph.forget import has_content_tombstone, is_date_uncertain, without_date
 from ..model.graph.graph import Graph
 from ..model.graph.media_spaces import vectors_of
-from ..model.graph.updates import apply_batch
+from ..model.graph.updates import apply_batch, has_content_tombstone, is_date_uncertain, without_date
 from ..model.reprs import show
 from ..model.types import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, WriteBatch
 from ..retrieval.temporal import local_time

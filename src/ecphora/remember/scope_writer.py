@@ -10,8 +10,8 @@ from typing import Self
 from ..errors import EmbedderMismatch, RerankerUnavailable, StaleWrite, StoreBusy
 from ..model.cancellation import check_cancellation, current_cancellation, run_both
 from ..model.graph import media_spaces
-from ..model.graph.forget import has_content_tombstone, has_memory_tombstone
 from ..model.graph.graph import Graph
+from ..model.graph.updates import has_content_tombstone, has_memory_tombstone
 from ..model.ports import (
     CodeReranker,
     CodeSource,
@@ -30,8 +30,8 @@ from ..model.ports import (
     similarity_floor,
 )
 from ..model.types import Access, AccessKind, Extraction, Kind, Node, NodeId, Vector, Vectors, WriteBatch
-from . import documents, encode, repeats
-from .english_vectors import embed_english, english_memories, with_english_vectors
+from . import documents, encode
+from .encode import embed_english, english_memories, with_english_vectors
 from .graph_cache import GraphCache
 from .write_recall import store_accesses, writes_on_store
 
@@ -208,7 +208,7 @@ class ScopeWriter:
         return self._classify(self.graph(), episodes, restore=restore)
 
     def _classify(self, graph: Graph, told: Sequence[documents.CheckedEpisode], *, restore: bool) -> Classification:
-        episodes = [repeats.place_repeat(episode, graph) for episode in told]
+        episodes = [documents.place_repeat(episode, graph) for episode in told]
         existing = [episode for episode in episodes if self._is_stored(graph, episode, restore=restore)]
         existing_ids = {episode.id for episode in existing}
         blocked = [

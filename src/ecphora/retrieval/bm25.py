@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..language.scripts import count_unspaced
 from ..language.terms import hash_terms
+from ..model.graph.columns import find_keys
 from ..model.graph.graph import CachedDerivation, Graph
-from ..model.graph.grouping import find_keys
 from ..model.types import Mask, Query, Rows, Scores
 
 Numbers = NDArray[np.floating] | NDArray[np.integer]

@@ -13,8 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.graph.derived_columns import TextVectors, changed_rows
-from ..model.graph.graph import CachedDerivation, Graph
+from ..model.graph.graph import CachedDerivation, Graph, TextVectors, changed_rows
 from ..model.ports import Activation
 from ..model.types import Mask, MediaQuery, Query, Rows, Scores, Vector, Vectors
 from . import filters

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.graph.columns import best_of_group, find_keys, group_starts, join_by_key
 from ..model.graph.graph import CachedDerivation, Graph
-from ..model.graph.grouping import best_of_group, find_keys, group_starts, join_by_key
 from ..model.ports import ActivationPath
 from ..model.types import MENTION_LINKS, Kind, Link, Mask, Rows, Scores, Vectors
 

@@ -1,4 +1,4 @@
-"""The rows that a query may return, by node kind, filters and time.
+"""The rows that a query may return, by node kind, filters and time; and the exchanges that it may return.
 
 Names of speakers in a filter compare without case, accents and width, because people and models write them as they
 please. Sessions and sources are written by programs, as ids and paths in which every character counts: they compare
@@ -42,7 +42,7 @@ from ..model.conditions import (
 from ..model.graph.columns import Vocabulary
 from ..model.graph.graph import CachedDerivation, Graph, epoch_seconds
 from ..model.reprs import show
-from ..model.types import Filter, Mask, Query, Rows
+from ..model.types import Filter, Kind, Link, Mask, Query, Rows
 from . import validity
 
 MAX_READ_ROWS = 256
@@ -361,3 +361,38 @@ def _match_order(column: MetadataColumn, condition: Ordering, is_met: Mask) -> N
         is_met[column.number_codes] = holds(column.numbers, bound)
     else:
         is_met[column.number_codes] = [holds(number, bound) for number in column.numbers.tolist()]
+
+
+RECALL_SOURCE = "recall"
+"""The source of a stored recall question. It was answered from episodes, so it is an episode."""
+
+
+def eligible_exchanges(graph: Graph, query: Query, eligible: Mask) -> Mask:
+    """The exchanges that may be shown if only the memories under ``eligible`` may be.
+
+    A response may repeat any memory that was recalled for it, so all these memories must be eligible, and the exchange
+    must have happened and been recorded in time. An exchange with such memories needs no name or metadata that passes
+    the query's filter; an exchange without them must pass the filter itself.
+    """
+    exchanges = graph.of_kind(Kind.EXCHANGE)
+    if not exchanges.any():
+        return exchanges
+    edges = graph.edges_of_link(Link.BASED_ON)
+    src, dst = graph.edges["src"][edges], graph.edges["dst"][edges]
+    has_source = np.zeros(len(graph), np.bool_)
+    has_source[src] = True
+    allowed = matching(graph, query, exchanges)
+    allowed |= has_source & matching(graph, replace(query, where=Filter()), exchanges)
+    while True:  # an exchange may be based on another one
+        blocked = np.zeros(len(graph), np.bool_)
+        blocked[src[~(eligible | allowed)[dst]]] = True
+        if not (allowed & blocked).any():
+            return allowed
+        allowed &= ~blocked
+
+
+def answered_questions(graph: Graph) -> Mask:
+    """The stored questions whose exchange stands for them."""
+    mask = np.zeros(len(graph), np.bool_)
+    mask[graph.edges["dst"][graph.edges_of_link(Link.RESPONDS_TO)]] = True
+    return mask

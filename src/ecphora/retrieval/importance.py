@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.graph.access_columns import archived_mask, pinned_mask
-from ..model.graph.graph import DAY, CachedDerivation, Graph
-from ..model.graph.grouping import group_starts
+from ..model.graph.columns import group_starts
+from ..model.graph.graph import DAY, CachedDerivation, Graph, archived_mask, pinned_mask
 from ..model.types import AccessKind, Link, Mark, Mask, Rows, Scores
 
 _USE_KINDS = (AccessKind.RECALLED, AccessKind.USED)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..language.dates.asked_time import rest_of_question
 from ..model.graph.graph import ALL, Graph, epoch_seconds
-from ..model.lazy_pattern import lazy_pattern
+from ..model.lazy import lazy_pattern
 from ..model.ports import ActivationPath
 from ..model.times import from_epoch_seconds, local_seconds, zone_of_minutes
 from ..model.types import Interval, Link, Mask, Query, Rows, Scores

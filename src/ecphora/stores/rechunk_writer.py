@@ -15,9 +15,8 @@ import apsw
 from ..errors import StaleWrite
 from ..model.types import ACCESS_KIND_CODES, MENTION_LINKS, AccessKind, Link, Mark, Node, NodeId, WriteBatch
 from . import row_mapping
-from .batch_writer import FULL_NODE_COLUMNS
+from .batch_writer import FULL_NODE_COLUMNS, VectorWriter
 from .scopes import ScopeRow
-from .vector_writer import VectorWriter
 
 _CHUNK_COLUMNS = ("id", "text", "document", "position", "start", "heading", *row_mapping.ANALYSIS_COLUMNS)
 """The columns in which the chunks of a text differ."""

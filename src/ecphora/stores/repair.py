@@ -12,8 +12,8 @@ import apsw
 from ..errors import StoreDamaged, StoreReadOnly
 from ..model.types import Node, NodeId, TextAnalysis
 from . import damage, row_mapping
+from .connection import APPLICATION_ID, load_migrations
 from .damage import UNEMBEDDED_KINDS_SQL
-from .schema import APPLICATION_ID, load_migrations
 from .sqlite import SQLiteStore
 
 _NODE_REFERENCES = {

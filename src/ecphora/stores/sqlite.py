@@ -15,12 +15,11 @@ from pathlib import Path
 import apsw
 
 from ..errors import StaleWrite, StoreBusy, StoreClosed, StoreError, StoreReadOnly, StoreReplaced
-from ..model.pickling import OpenInEachProcess
 from ..model.ports import Progress, StoredSnapshot
-from ..model.reprs import call_repr
+from ..model.reprs import OpenInEachProcess, call_repr
 from ..model.types import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
 from ..model.validation import check_count, check_path
-from . import batch_reader, batch_writer, scopes, undo_batches, vector_writer
+from . import batch_reader, batch_writer, scopes, undo_batches
 from .backup import check_target, copy_database
 from .batch_reader import pause_gc, read_changes, unchanged
 from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
@@ -244,13 +243,13 @@ class SQLiteStore(OpenInEachProcess):
         """Return up to ``limit`` nodes that have a vector of the scope's model, but none of this model."""
         with self._transaction("DEFERRED") as db:
             target = find_scope(db, scope)
-            return vector_writer.ids_to_reembed(db, target, model, limit) if target else []
+            return batch_writer.ids_to_reembed(db, target, model, limit) if target else []
 
     def ids_without_english_vector(self, scope: str, /, *, after_seq: int, limit: int) -> list[NodeId]:
         """Return up to ``limit`` episodes without an English vector, the first whose ``seq`` is over ``after_seq``."""
         with self._transaction("DEFERRED") as db:
             target = find_scope(db, scope)
-            return vector_writer.ids_without_english_vector(db, target, after_seq, limit) if target else []
+            return batch_writer.ids_without_english_vector(db, target, after_seq, limit) if target else []
 
     def document_chunks(self, scope: str, /) -> Mapping[NodeId, Sequence[NodeId]]:
         """Return the ids of the chunks of every chunked text, in their order, by the text's id."""

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.graph import access_columns
-from ..model.graph.graph import Graph
+from ..model.graph.graph import Graph, archived_mask, last_access, pinned_mask
 from ..model.graph.updates import apply_batch
 from ..model.ports import SnapshotStore
 from ..model.types import ACCESS_KINDS, AccessKind, Edge, Kind, Link, Mark, NodeId, Tombstone, ValidityEnd, WriteBatch
@@ -80,8 +79,8 @@ def _assert_derived_columns(graph: Graph) -> None:
     grown, expected = entity_links.entity_vectors(graph), entity_links.entity_vectors(fresh)
     assert grown.rows.tolist() == expected.rows.tolist()
     assert np.allclose(grown.sums, expected.sums, atol=1e-5)
-    assert access_columns.last_access(graph).tolist() == access_columns.last_access(fresh).tolist()
-    for marked in (access_columns.pinned_mask, access_columns.archived_mask):
+    assert last_access(graph).tolist() == last_access(fresh).tolist()
+    for marked in (pinned_mask, archived_mask):
         assert marked(graph).tolist() == marked(fresh).tolist()
     settings, now = importance.ImportanceDecay(), NOON.timestamp() + 1e6
     assert importance.importance(graph, settings, now).tolist() == importance.importance(fresh, settings, now).tolist()

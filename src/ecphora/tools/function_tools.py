@@ -38,13 +38,52 @@ from ..model.validation import (
     guess_kind,
 )
 from ..models.prompts import quoting
-from ..recall import short_ids
+from ..recall import lookup
 from ..recall.recollection import Recollection, render_context
-from ..remember.repeats import last_memory
+from ..remember.documents import last_memory
 from .memory_tools import MAX_MEMORIES, TOOLS
-from .told_texts import remember_texts
 from .tool_definitions import FunctionTool, JsonSchema
 from .tool_replies import QUOTED, QuotedMemory, count_memories, list_ids, quote, quote_fitting
+
+PART_CHARS = 20_000
+"""Characters of the texts that are committed together: of a call that is cut off, whole parts are stored."""
+
+
+def remember_texts(
+    remember: Callable[..., RememberResult], content: Sequence[str | Episode], last_id: NodeId | None
+) -> list[RememberResult]:
+    """Remember some texts; all are checked before the first is written.
+
+    Of several, what was stored before is said again beside what is new. But a call is taken to be sent again if all its
+    texts are stored, or if the last memory of the session, ``last_id``, is the last of its first texts: then it was cut
+    off there.
+    """
+    if len(content) > 1:
+        known = remember(content, dry_run=True)
+        if not (known.created and known.existing) or _is_cut_off(known, last_id):
+            return [remember(part) for part in split_texts(content)]
+    return [remember(one) for one in content]
+
+
+def _is_cut_off(known: RememberResult, last_id: NodeId | None) -> bool:
+    """Whether the stored texts of a call are its first ones, and nothing was stored after them."""
+    first = known.ids[: len(known.existing)]
+    return set(first) == set(known.existing) and first[-1] == last_id
+
+
+def split_texts(content: Sequence[str | Episode]) -> list[list[str | Episode]]:
+    """The texts in parts of at most :data:`PART_CHARS` characters; a longer text is a part of its own."""
+    parts: list[list[str | Episode]] = []
+    size = 0
+    for one in content:
+        chars = len(one if isinstance(one, str) else one.text)
+        if not parts or size + chars > PART_CHARS:
+            parts.append([])
+            size = 0
+        parts[-1].append(one)
+        size += chars
+    return parts
+
 
 DEFAULT_REPLY_TOKENS = 1_500
 """The tokens of a reply by default (estimated)."""
@@ -292,7 +331,7 @@ class ToolSet:
         mode: Literal["supersede", "replace"],
         happened_at: str | None,
     ) -> str:
-        old_id = short_ids.resolve_id(id, self._memory.graph(), allow_names=False)
+        old_id = lookup.resolve_id(id, self._memory.graph(), allow_names=False)
         result = self._memory.update(old_id, text, mode=mode, happened_at=happened_at)
         graph = self._memory.graph()
         old, new = list_ids([old_id], graph), list_ids([result.id], graph)
@@ -318,7 +357,7 @@ class ToolSet:
         if (ids is not None) == has_filter:
             raise InvalidInput("give either ids or a filter (speaker, after or before)")
         graph = self._memory.graph()
-        full_ids = [short_ids.resolve_id(id_, graph, allow_names=False) for id_ in ids or ()]
+        full_ids = [lookup.resolve_id(id_, graph, allow_names=False) for id_ in ids or ()]
         forget = partial(self._memory.forget, full_ids, where=where if has_filter else None)
         would_erase = forget(dry_run=True)
         selected = would_erase.episode_ids
@@ -370,7 +409,7 @@ class ToolSet:
     def _read(self, ids: Sequence[str]) -> str:
         """Quote memories in full; a long text as its chunks, so that a part can be asked for."""
         graph = self._memory.graph()
-        full_ids = [short_ids.resolve_id(id_, graph, allow_names=False) for id_ in ids]
+        full_ids = [lookup.resolve_id(id_, graph, allow_names=False) for id_ in ids]
         nodes = {id_: self._memory.chunks(id_) for id_ in dict.fromkeys(full_ids)}
         missing = [id_ for id_, found in nodes.items() if not found]
         memories = [QuotedMemory(node) for found in nodes.values() for node in found]

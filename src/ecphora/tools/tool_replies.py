@@ -8,7 +8,7 @@ from ..model.graph.graph import Graph
 from ..model.text_format import count_noun, truncate
 from ..model.types import Node, NodeId, Validity
 from ..models.prompts import quoting
-from ..recall import short_ids
+from ..recall import lookup
 
 PREVIEW_CHARS = 300
 """Characters shown of a text in a list."""
@@ -42,7 +42,7 @@ def count_memories(count: int) -> str:
 
 def list_ids(ids: Sequence[NodeId], graph: Graph) -> str:
     """The ids, abbreviated; of many the first ones."""
-    shown = short_ids.abbreviate(ids, graph)
+    shown = lookup.abbreviate(ids, graph)
     text = quoting.render_id(shown[ids[0]])
     for count, id_ in enumerate(ids[1:], 1):
         longer = f"{text}, {quoting.render_id(shown[id_])}"
@@ -83,7 +83,7 @@ def quote(head: str, memories: Sequence[QuotedMemory], graph: Graph, budget: int
 def _render(memory: QuotedMemory, graph: Graph) -> str:
     node, validity = memory.node, memory.validity
     others = () if validity is None else (*validity.superseded_by, *validity.contradicted_by)
-    shown = short_ids.abbreviate((node.id, *others), graph)
+    shown = lookup.abbreviate((node.id, *others), graph)
     if validity is not None:
         validity = replace(
             validity,

@@ -23,8 +23,8 @@ from rich.text import Text
 from ...errors import InvalidInput
 from ...memory import Memory
 from ...model.types import Episode, Evidence, NodeId, RecallOptions
+from ...recall.lookup import abbreviate
 from ...recall.recollection import Recollection
-from ...recall.short_ids import abbreviate
 from .. import render
 from ..context import CommandContext
 

@@ -17,13 +17,11 @@ from ...model.ports import NodeReader, SecondsLeft
 from ...model.types import Edge, Kind, Link, Node, NodeId, Rows
 from ...retrieval.validity import ClaimTopic
 from ..batching import adaptive_batches
-from .contradictions import is_contradiction
-from .memory_statements import MemoryStatements
-from .supersession import supersession_time
-from .topic_extraction import EmbedFunction, StatementInContext, extract_topic
+from .alignment import EmbedFunction, StatementInContext, extract_topic
+from .memory_statements import MemoryStatements, RuleMatch, Utterance
+from .supersession import is_contradiction, supersession_time
 from .update_classifier import UpdateClassifier
 from .update_finder import ClaimUpdate, ScorePairs, UpdateFinder
-from .utterances import RuleMatch, Utterance
 
 EMPTY_TOPIC = ClaimTopic()
 """The topic of a claim without a counterpart."""

@@ -1,10 +1,14 @@
-"""Rules for which claim supersedes an earlier one, and so closes its validity interval, and from when.
+"""Rules for which claim supersedes an earlier one, and so closes its validity interval, and which only contradicts it.
 
 This is Cognitive Weave's resolution of contradictions (papers.md 5.8.1), without a model.
 
 A claim replaces another only if it says so (a change, an end, a correction, a partial change), or if both give two
 values for a single-valued attribute of one person; and only if both have the same topic: by shared terms, by an
 attribute like "home", or because the later one names the former value. Similarity alone is not enough.
+
+Contradictions: updates that close no validity interval.
+
+A claim contradicts an earlier one if it denies that it was ever so, or if it may not supersede it. Both stay valid.
 """
 
 import re
@@ -23,9 +27,10 @@ from ...language.statements.change_lexicon import (
 from ...language.statements.statements import ChangeSignal, Statement
 from ...language.statements.values import Value, ValueKind
 from ...language.terms import extract_terms
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ...model.types import Node
-from .utterances import RuleMatch, Utterance, has_same_subject
+from ...retrieval.validity import may_supersede
+from .memory_statements import RuleMatch, Utterance, has_same_subject
 
 MIN_COSINE = 0.5
 """Minimum cosine of two states of one person to be the same topic in other words."""
@@ -380,3 +385,33 @@ def has_new_content(later: Statement, earlier: Statement) -> bool:
 def _has_all_values(claim: Statement, other: Statement) -> bool:
     """Whether ``other`` has every value of ``claim``."""
     return all(any(is_equal_value(value, other_value) for other_value in other.values) for value in claim.values)
+
+
+DENIAL = "denial"
+"""The basis of a rule match of a denial with the statement that it denies."""
+MIN_DENIAL_SHARE = 0.5
+"""Minimum fraction of a denial's term weight that the contradicted statement must share."""
+
+
+def match_contradiction(new: Utterance, old: Utterance, term_weights: Mapping[str, float]) -> RuleMatch | None:
+    """Match a denial ("I never ...") with the statement that it denies.
+
+    They must share at least two stems and ``MIN_DENIAL_SHARE`` of the denial's term weight.
+    """
+    if ChangeSignal.QUESTION in new.statement.change_signals | old.statement.change_signals:
+        return None
+    for denial, other in ((new.statement, old.statement), (old.statement, new.statement)):
+        shared_stems = denial.never_stems & (other.stems - other.never_stems)
+        weights = {stem: term_weights.get(stem, 1.0) for stem in denial.never_stems}
+        total_weight, shared_weight = sum(weights.values()), sum(weights[stem] for stem in shared_stems)
+        if len(shared_stems) >= 2 and shared_weight >= MIN_DENIAL_SHARE * total_weight and has_same_subject(new, old):
+            return RuleMatch(round(shared_weight / total_weight, 3), DENIAL)
+    return None
+
+
+def is_contradiction(later: Utterance, earlier: Utterance, rule_match: RuleMatch) -> bool:
+    """Whether an update contradicts the earlier claim instead of superseding it.
+
+    That is so for a denial, and for a claim that may not supersede the other (:mod:`~ecphora.retrieval.validity`).
+    """
+    return rule_match.basis == DENIAL or not may_supersede(later.voice, earlier.voice)

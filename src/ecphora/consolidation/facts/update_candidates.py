@@ -13,9 +13,8 @@ from ...language.terms import hash_terms
 from ...model.types import Rows, Scores, Vectors
 from ...retrieval import fusion
 from ...retrieval.dense import above_floor
-from .memory_statements import MemoryStatements
+from .memory_statements import MAX_TURNS_APART, MemoryStatements, Utterance
 from .update_classifier import UpdateClassifier, gate_features
-from .utterances import MAX_TURNS_APART, Utterance
 
 MAX_LEXICAL_CANDIDATES = 20
 """Maximum number of earlier memories compared with a new one because they share its rarest terms."""

@@ -1,7 +1,7 @@
 """Finds the earlier claims that a new one replaces or contradicts, among the memories of :mod:`.update_candidates`.
 
 With a classifier, candidate pairs pass its gate and a cross-encoder scores them; otherwise the rules of
-:mod:`.supersession` decide. Contradictions are always found by rules (:mod:`.contradictions`).
+:mod:`.supersession` decide. Contradictions are always found by rules.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,12 +18,10 @@ from ...model.types import Rows
 from ...retrieval.validity import MIN_CONFIDENCE
 from ..batching import adaptive_batches
 from .alignment import AlignedPair, align
-from .contradictions import match_contradiction
-from .memory_statements import MemoryStatements
-from .supersession import MEASURABLE_SORTS, match_supersession
+from .memory_statements import MemoryStatements, RuleMatch, Utterance
+from .supersession import MEASURABLE_SORTS, match_contradiction, match_supersession
 from .update_candidates import CandidateSearch
 from .update_classifier import UpdateClassifier
-from .utterances import RuleMatch, Utterance
 
 ScorePairs = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
 """A cross-encoder: the log-odds that the later text replaces the earlier one, for each (earlier, later) pair."""

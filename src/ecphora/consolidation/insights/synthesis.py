@@ -6,17 +6,18 @@ one of them is superseded. It is retrieved by dense similarity alone: its terms 
 lexical rank.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
 
 from ...model.graph.graph import Graph, epoch_seconds
+from ...model.ids import INSIGHT_PREFIX, content_id
 from ...model.ports import NodeReader, SecondsLeft
-from ...model.types import Edge, Link, Mask, Node, Rows, Vector, Vectors
+from ...model.types import Edge, Kind, Link, Mask, Node, NodeId, Rows, Vector, Vectors
 from ...retrieval import importance, insight_index
-from . import extractive_summary, generative_summary
+from . import summaries
 from .clustering import (
     ClusteringConfig,
     grow_cluster,
@@ -25,8 +26,24 @@ from .clustering import (
     nearest_neighbors,
     passes_quality_check,
 )
-from .generative_summary import InsightWriter
-from .insight_nodes import derived_from_edges, insight_id, insight_node
+from .summaries import InsightWriter
+
+
+def insight_node(text: str, sources: Sequence[Node], now: datetime, level: int = 1) -> Node:
+    """The insight node of some memories, or of insights of the level below; it happened when the last of them did."""
+    last = max(node.happened_at for node in sources)
+    metadata = {"level": level, "sources": len(sources)}
+    return Node(insight_id(node.id for node in sources), Kind.INSIGHT, text, last, now, metadata=metadata)
+
+
+def insight_id(sources: Iterable[NodeId]) -> NodeId:
+    """The id of the insight over some nodes; it depends on their ids alone, not on text or time."""
+    return content_id(*sorted(sources), prefix=INSIGHT_PREFIX)
+
+
+def derived_from_edges(insight: NodeId, sources: Iterable[NodeId]) -> list[Edge]:
+    """The edges from an insight to its sources."""
+    return [Edge(insight, source, Link.DERIVED_FROM) for source in sources]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +61,7 @@ class InsightConfig:
     min_content_ratio: float = 0.6
     memories_per_insight: int = 20
     token_cost: float = 0.002
-    min_support_cosine: float = generative_summary.MIN_SUPPORT_COSINE
+    min_support_cosine: float = summaries.MIN_SUPPORT_COSINE
     importance_decay: importance.ImportanceDecay = field(default_factory=importance.ImportanceDecay)
 
 
@@ -232,9 +249,9 @@ def _insight_text(
     Such a text must have a smaller L (equation 6) than the quotes, and a similar source for each of its sentences.
     """
     vectors, weights = context.vectors(rows), context.weights[rows] / context.weights[rows].sum()
-    costs = extractive_summary.token_costs(leaves, context.config.token_cost)
-    chosen = extractive_summary.select_sentences(vectors, weights, costs)
-    quotes = extractive_summary.quote([leaves[place] for place in chosen])
+    costs = summaries.token_costs(leaves, context.config.token_cost)
+    chosen = summaries.select_sentences(vectors, weights, costs)
+    quotes = summaries.quote([leaves[place] for place in chosen])
     written = (writer.write(sources) or "").strip() if writer is not None else ""
     if writer is None or not written:
         return quotes, False
@@ -244,7 +261,7 @@ def _insight_text(
         source_vectors,
         weights,
         token_cost=context.config.token_cost,
-        extractive_objective=extractive_summary.objective(vectors[chosen], vectors, weights, costs[chosen].sum()),
+        extractive_objective=summaries.objective(vectors[chosen], vectors, weights, costs[chosen].sum()),
         min_cosine=context.config.min_support_cosine,
         transform=lambda found: _center(found, context.mean_vector),
     )

@@ -6,7 +6,7 @@ Portuguese.
 
 from collections.abc import Iterator, Sequence
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..chat_roles import Role, role_of
 from ..statements.clauses import SENTENCE_BREAK
 from .frames import Slot

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..chat_roles import Role
 from ..european_languages import European
 from ..word_lists import DATE_WORDS, FOREIGN_STARTERS, SENTENCE_STARTERS, is_ordinary_word

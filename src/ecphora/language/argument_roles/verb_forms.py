@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import Stemmer
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..european_languages import European
 from ..terms import fold
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..european_languages import European, common_words, likely_languages, word_set, words_of
 from .cjk import has_cjk
 from .mentions import time_spans

@@ -9,7 +9,7 @@ date. 日 and 月 in other words (日本, 个月) are distinguished by the chara
 
 import re
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from .rewriting import RewriteRule, Rewriting
 
 _NUMBER = "(?:[0-9０-９]{1,4}|[〇零一二三四五六七八九十百两兩]{1,5})"

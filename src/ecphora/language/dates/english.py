@@ -2,7 +2,7 @@
 
 import re
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from .phrases import numbered
 from .rewriting import RewriteRule
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from .rewriting import RewriteRule, Rewriting
 
 _MONTH_NAMES = "January February March April May June July August September October November December"

@@ -9,7 +9,7 @@ import re
 from datetime import datetime, timedelta, timezone
 from functools import partial
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ...model.types import Interval
 from .calendar_arithmetic import (
     UNIT_LENGTHS,

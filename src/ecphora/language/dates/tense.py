@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..european_languages import European, likely_languages, word_set, words_of
 from .cjk import has_cjk
 

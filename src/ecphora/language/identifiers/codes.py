@@ -2,7 +2,7 @@
 
 import re
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from .labels import Label, is_label, label_before
 from .numbers import is_followed_by_plural, without_zeros
 from .quantities import CURRENCY_SIGNS, is_currency, unit_after

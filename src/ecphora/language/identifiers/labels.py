@@ -6,7 +6,7 @@ Numbers with five digits or more need no label. Short ones do, since most short 
 import re
 from enum import Enum, auto
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 
 LABELS = frozenset(
     """

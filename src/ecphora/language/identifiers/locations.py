@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from .shapes import LETTERS
 from .values import Identifier, IdentifierKind, Place, distinct
 

@@ -9,7 +9,7 @@ no identifiers.
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..scripts import stream_safe
 from . import codes, locations, numbers
 from .shapes import CODE_LIKE, PLAIN_RUN, RUN, SCAN, WORD

@@ -2,7 +2,7 @@
 
 import re
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..scripts import UNSPACED_CHARS
 from .labels import Label, has_label_after, label_before
 from .phone_numbers import GROUPED, parse_phone_number

@@ -7,7 +7,7 @@ three. No number is checked against a plan of numbers.
 import re
 from dataclasses import dataclass
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 
 _TWO_DIGIT_CODES = frozenset(
     """

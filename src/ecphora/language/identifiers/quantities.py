@@ -6,7 +6,7 @@ Amounts are compared as they are written: 1 kg and 1000 g are two quantities.
 import re
 from collections.abc import Mapping
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..scripts import UNSPACED_CHARS
 
 UNITS: Mapping[str, str] = {

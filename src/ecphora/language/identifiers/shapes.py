@@ -1,6 +1,6 @@
 """The shapes of identifiers as patterns, matched where a word may begin. All repeats are bounded: time is linear."""
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..scripts import UNSPACED_CHARS
 from .phone_numbers import PHONE
 

@@ -3,7 +3,7 @@
 import re
 from typing import Protocol
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..word_lists import COMMON_WORDS, FOREIGN_STARTERS
 from .normalization import normalize_name
 

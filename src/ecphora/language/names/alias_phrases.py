@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..word_lists import COMMON_WORDS
 from .mentions import names
 from .nicknames import is_acronym, is_first_or_last_name, nickname_score

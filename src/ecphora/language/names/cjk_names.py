@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..word_lists import (
     CHINESE_SURNAMES,
     COMMON_WORDS_CJK,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from .adjacent_names import adjacent_name
 from .alias_phrases import NameLocator
 from .mentions import names

@@ -7,7 +7,7 @@ and Korean, they are found by quotation marks, katakana, and words that accompan
 import re
 from collections.abc import Iterable, Iterator
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..word_lists import (
     COMMON_WORDS,
     CONTRACTION_ENDINGS,

@@ -3,7 +3,7 @@
 import unicodedata
 
 from ...model.ids import ENTITY_PREFIX
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..scripts import stream_safe
 from ..word_lists import HONORIFICS
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..scripts import count_unspaced
 from .adjacent_names import TITLES, CapitalizedNames, NameFinder, adjacent_name, complement_name, predicate_name
 from .alias_phrases import NameLocator

@@ -2,7 +2,7 @@
 
 import re
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 
 _START = r"^[\s\"'“”‘’(—-]*(?:(?:well|yes|yeah|no|oh|and|but|maybe|probably|mostly|mainly|just|it'?s|that'?s)[,\s]+)*"
 _CAUSE = lazy_pattern(

@@ -5,7 +5,7 @@ This file is over 400 lines because it is a table of words, with no logic.
 
 import re
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..european_languages import any_of
 
 CHANGE = any_of(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 
 SENTENCE_BREAK = lazy_pattern(  # a title does not end a sentence
     r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\bProf\.)(?<=[.!?…])\s+(?=[\"'“‘A-Z0-9(])|[\n\r]+|"

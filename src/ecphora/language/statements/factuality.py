@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..dates.cjk import has_cjk
 from ..european_languages import European, likely_languages, words_of
 from ..question import is_question

@@ -7,7 +7,7 @@ file has no logic.
 from collections.abc import Mapping
 from re import Pattern
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..european_languages import European, any_of
 
 SUPPOSED: Mapping[European, Pattern[str]] = {

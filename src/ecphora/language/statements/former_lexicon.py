@@ -7,7 +7,7 @@ now I teach" tells what is so now. This file has no logic.
 from collections.abc import Mapping
 from re import Pattern
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..european_languages import European, any_of
 
 FORMER: Mapping[European, Pattern[str]] = {

@@ -2,7 +2,7 @@
 
 import re
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..question import is_question
 
 _SIGNIFIER_PATTERNS = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..chat_roles import is_assistant
 from ..terms import extract_terms
 from ..word_lists import MONTHS, WEEKDAYS

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from re import Pattern
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..dates.cjk import has_cjk
 from ..european_languages import European, any_of, likely_languages, words_of
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..chat_roles import is_assistant
 from ..dates.cjk import has_cjk
 from ..european_languages import European, likely_languages, word_set, words_of

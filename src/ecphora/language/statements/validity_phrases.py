@@ -7,7 +7,7 @@ import re
 from calendar import isleap
 from datetime import datetime, timedelta
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ...model.types import Interval
 from ..dates.mentions import time_mentions
 from .change_lexicon import CHANGE, CURRENT, END, PAST_STATE, RESUMPTION, START

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ..names.mentions import names
 from ..terms import extract_terms
 from ..word_lists import MONTHS, WEEKDAYS

@@ -2,24 +2,35 @@
 
 What was forgotten in the scope is left out, and so are its effects on other memories: names keep nothing of a mention
 that is left out, and what a forgotten memory superseded does not end. Unless existing memories may be changed, only the
-part of the file is planned that concerns the memories that it brings (:mod:`.own_part`).
+part of the file is planned that concerns the memories that it brings (:func:`own_part`).
+
+The part of an export that concerns only the memories that its import brings.
+
+Whoever writes a file chooses the ids in it. So an import may end, archive or link the memories that it creates, or that
+the same import has created before, and no others: what names another memory is left out, and counted. What names an id
+that the file does not have is counted whether there is such a memory or not, so that the count does not tell.
 """
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import accumulate
 from typing import TypeVar
 
-from ...errors import EmbedderMismatch, IdCollision, InvalidRecord, WrongVector
-from ...model.graph.forget import content_digest, has_memory_tombstone
+from ...errors import EmbedderMismatch, IdCollision, InvalidInput, InvalidRecord, WrongVector
+from ...model.graph.media_spaces import check_dim
+from ...model.graph.updates import content_digest, has_memory_tombstone
 from ...model.ids import ENTITY_PREFIX
 from ...model.ports import Embedder
 from ...model.types import (
+    ENTITY_LINKS,
     MENTION_LINKS,
     SOURCE_LINKS,
     Access,
     AccessKind,
+    Edge,
     Kind,
     Link,
     Mark,
@@ -32,10 +43,194 @@ from ...model.types import (
     WriteBatch,
 )
 from ...remember.forget import with_spelling_and_times
-from .media_vectors import check_media_vectors
-from .own_part import own_part, without_numbers
-from .portions import Portion, split_into_portions
 from .records import ExportContents
+
+
+def check_media_vectors(contents: ExportContents, current: WriteBatch) -> None:
+    """Raise an error for a vector of a medium that its memory does not have, or of another length than its model's."""
+    spaces = {one.model: len(one.vector) for one in current.media_vectors}
+    counts = {node.id: len(node.media) for node in contents.nodes}
+    for node, line in contents.references:
+        for one in contents.media_vectors.get(node, ()):
+            if one.position >= counts.get(node, 0):
+                raise InvalidRecord(f"line {line}: {node!r} has no medium {one.position} in this file")
+            try:
+                check_dim(one, spaces.setdefault(one.model, len(one.vector)))
+            except InvalidInput as error:
+                raise InvalidRecord(f"line {line}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPart:
+    """What is left of an export, and how many items of each name were left out."""
+
+    contents: ExportContents
+    skipped: Counter[str]
+
+
+def own_part(contents: ExportContents, current: WriteBatch, own_ids: Collection[NodeId]) -> OwnPart:
+    """Leave out of an export what would change memories of the scope that are not in ``own_ids``.
+
+    Links to names that the file has stay, as names are shared by all memories that mention them. What the scope has
+    already is not counted. Tombstones, and the wish to keep the full log, concern memories that are not in the file:
+    they stay only if the scope holds nothing else.
+    """
+    in_file = contents.line_by_node.keys()
+    others = {node.id for node in current.nodes}.difference(own_ids)
+    names = {node.id for node in contents.nodes if node.kind is Kind.ENTITY}
+    derived = _derived_from_others(contents.edges, brought := set(in_file - others))
+    brought -= derived
+    skipped: Counter[str] = Counter()
+
+    def is_own(edge: Edge) -> bool:
+        target_is_own = edge.dst in brought or (edge.link in ENTITY_LINKS and edge.dst in names)
+        return edge.src in brought and target_is_own and (edge.provenance is None or edge.provenance in brought)
+
+    def count_missing(name: str, nodes: Iterable[NodeId | None], *, is_stored: bool) -> None:
+        if not is_stored or not in_file >= {node for node in nodes if node is not None}:
+            skipped[name] += 1
+
+    edges, stored_edges = [], set(current.edges)
+    for edge in contents.edges:
+        if is_own(edge):
+            edges.append(edge)
+        else:
+            count_missing("links", (edge.src, edge.dst, edge.provenance), is_stored=edge in stored_edges)
+    ends, stored_ends = [], set(current.validity_ends)
+    for end in contents.validity_ends:
+        if end.node in brought:
+            ends.append(end)
+        else:
+            count_missing("ends of validity", (end.node,), is_stored=end in stored_ends)
+    accesses, stored_accesses = [], set(map(without_numbers, current.accesses))
+    for access in contents.accesses:
+        if access.node in brought:
+            accesses.append(access)
+        else:
+            count_missing("accesses and marks", (access.node,), is_stored=without_numbers(access) in stored_accesses)
+    skipped["memories derived from others"] = len(derived)
+    skipped["tombstones"] = len(contents.tombstones) if others else 0
+    skipped["vectors"] = len(contents.vectors.keys() - in_file) + len(contents.media_vectors.keys() - in_file)
+    return OwnPart(
+        replace(
+            contents,
+            nodes=[node for node in contents.nodes if node.id not in derived],
+            edges=edges,
+            validity_ends=ends,
+            accesses=accesses,
+            vectors={node: vector for node, vector in contents.vectors.items() if node in in_file},
+            tombstones=[] if others else contents.tombstones,
+            needs_full_log=contents.needs_full_log and not others,
+            references=[(node, line) for node, line in contents.references if node in in_file],
+        ),
+        +skipped,
+    )
+
+
+def _derived_from_others(edges: Iterable[Edge], brought: Collection[NodeId]) -> set[NodeId]:
+    """The insights, questions and other nodes of a file of which a source, or a source of a source, is not brought."""
+    sources = [edge for edge in edges if edge.link in SOURCE_LINKS.values() and edge.src in brought]
+    found: set[NodeId] = set()
+    while more := {edge.src for edge in sources if edge.dst in found or edge.dst not in brought} - found:
+        found |= more
+    return found
+
+
+def without_numbers(access: Access) -> Access:
+    """An access without the numbers that its store gives it."""
+    return replace(access, seq=0, count=0)
+
+
+_REQUIRED_LINKS = MENTION_LINKS | frozenset(SOURCE_LINKS.values())
+"""The links that are committed with their node: of a memory to the entities it mentions, of a claim to its memory."""
+_EXISTING = -1
+"""The position of a node that is in the scope already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Nodes, edges and ends of validity that are committed together."""
+
+    nodes: Sequence[Node] = ()
+    edges: Sequence[Edge] = ()
+    validity_ends: Sequence[ValidityEnd] = ()
+
+
+def split_into_portions(
+    nodes: Sequence[Node], edges: Sequence[Edge], ends: Sequence[ValidityEnd], size: int
+) -> Sequence[Portion]:
+    """Split an import into portions of ``size`` nodes, or more where nodes belong together.
+
+    Nodes and edges keep their order: an edge is written after its nodes and every edge before it. No portion ends
+    between the chunks of a text, a memory and the entities it mentions, an entity and its first mention, or an
+    insight, claim or question and its source memories. The end of a memory's validity comes with its successor.
+    """
+    positions = {node.id: position for position, node in enumerate(nodes)}
+    reaches = list(accumulate((_last_needed(edge, positions) for edge in edges), max))
+    cuts = list(_cut_points(_group_bounds(nodes, edges, positions, reaches), size)) or [_EXISTING]
+    ends_by_portion: list[list[ValidityEnd]] = [[] for _ in cuts]
+    for end, last_needed in _ends_with_position(ends, edges, positions):
+        ends_by_portion[bisect_left(cuts, last_needed)].append(end)
+    portions, node_start, edge_start = [], 0, 0
+    for cut, portion_ends in zip(cuts, ends_by_portion, strict=True):
+        edge_end = len(edges) if cut == cuts[-1] else bisect_left(reaches, cut + 1)
+        portions.append(Portion(nodes[node_start : cut + 1], edges[edge_start:edge_end], portion_ends))
+        node_start, edge_start = cut + 1, edge_end
+    return portions
+
+
+def _last_needed(edge: Edge, positions: Mapping[NodeId, int]) -> int:
+    """Return the position of the last node that must be written before an edge."""
+    provenance = _EXISTING if edge.provenance is None else positions.get(edge.provenance, _EXISTING)
+    return max(positions.get(edge.src, _EXISTING), positions.get(edge.dst, _EXISTING), provenance)
+
+
+def _group_bounds(
+    nodes: Sequence[Node], edges: Sequence[Edge], positions: Mapping[NodeId, int], edge_positions: Sequence[int]
+) -> Sequence[int]:
+    """Return, for each node, the position of the last node that must be committed with it."""
+    bounds = list(range(len(nodes)))
+
+    def bind(node: NodeId, last: int) -> None:
+        position = positions.get(node, _EXISTING)
+        if position != _EXISTING:
+            bounds[position] = max(bounds[position], last)
+
+    mentioned: set[NodeId] = set()
+    for edge, last in zip(edges, edge_positions, strict=True):
+        if edge.link in _REQUIRED_LINKS:
+            bind(edge.src, last)
+        if edge.link in MENTION_LINKS and edge.dst not in mentioned:
+            mentioned.add(edge.dst)
+            bind(edge.dst, last)
+    firsts: dict[NodeId, NodeId] = {}
+    for position, node in enumerate(nodes):
+        if node.document is not None:
+            bind(firsts.setdefault(node.document, node.id), position)
+    return bounds
+
+
+def _cut_points(bounds: Sequence[int], size: int) -> Iterator[int]:
+    """Yield the positions of the nodes after which a portion ends."""
+    start = last = 0
+    for position, bound in enumerate(bounds):
+        last = max(last, bound)
+        if last == position and (position + 1 - start >= size or position + 1 == len(bounds)):
+            yield position
+            start = position + 1
+
+
+def _ends_with_position(
+    ends: Iterable[ValidityEnd], edges: Iterable[Edge], positions: Mapping[NodeId, int]
+) -> Iterator[tuple[ValidityEnd, int]]:
+    """Yield each end of validity with the position of the last node that it needs."""
+    last_successor: dict[NodeId, int] = {}
+    for edge in edges:
+        if edge.link == Link.SUPERSEDES:
+            last_successor[edge.dst] = max(last_successor.get(edge.dst, _EXISTING), positions.get(edge.src, _EXISTING))
+    for end in ends:
+        yield end, max(positions.get(end.node, _EXISTING), last_successor.get(end.node, _EXISTING))
+
 
 T = TypeVar("T")
 

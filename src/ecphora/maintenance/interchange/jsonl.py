@@ -5,7 +5,7 @@ accesses, tombstones, and, if asked for, vectors. Fields at their default are le
 (``seq``, revisions) are not exported: they follow from the order of the lines, as the ``start`` of a chunk follows from
 the chunks before it. The ``count`` of an access is exported. Ends of validity are in the order of their nodes.
 
-An import commits portion by portion (:mod:`.portions`): if it is interrupted, the scope is sound and the same import
+An import commits portion by portion: if it is interrupted, the scope is sound and the same import
 continues from there.
 """
 
@@ -22,10 +22,9 @@ from ...model.ports import Clock, Embedder, Progress, Store, UndoBatchStore, eng
 from ...model.times import utc_now
 from ...model.types import UNEMBEDDED_KINDS, UNINDEXED_KINDS, NodeId, TransferResult, UndoBatch, Vector, WriteBatch
 from ...remember import encode
-from ...remember.english_vectors import embed_english, with_english_vectors
-from .import_plan import ImportPlan, plan_import
+from ...remember.encode import embed_english, with_english_vectors
+from .import_plan import ImportPlan, Portion, plan_import
 from .json_lines import media_vector_to_json, to_json, to_line, vector_to_base64
-from .portions import Portion
 from .records import FORMAT_VERSION, parse_export
 
 NODES_PER_PORTION = 512
@@ -92,7 +91,7 @@ def import_scope(
     Everything is checked before the first write. Existing items are left as they are, so that importing twice, or again
     after an interruption, is harmless. Memories that were forgotten in the scope stay forgotten, unless ``restore`` is
     set. What would change memories that neither this import nor an earlier one of the same lines has brought is left
-    out (:mod:`.own_part`), unless ``change_existing`` is set. Tombstones of the file are imported if the scope holds
+    out (``own_part``), unless ``change_existing`` is set. Tombstones of the file are imported if the scope holds
     nothing else, or with ``change_existing``; no existing memory is forgotten by them. All commits are one undo batch.
 
     Raises ``InvalidRecord`` with the number of an invalid line, ``IdCollision`` for an id that belongs to another

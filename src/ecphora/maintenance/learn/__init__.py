@@ -1,6 +1,5 @@
 """Training of weights from questions whose evidence is known."""
 
-from .readable_json import Json, format_json
 from .regression import fit_logistic
 from .side_network_training import (
     TrainingInfo,
@@ -9,6 +8,7 @@ from .side_network_training import (
     save_side_network,
     train_side_network,
 )
+from .weight_files import Json, format_json
 
 __all__ = [
     "Json",

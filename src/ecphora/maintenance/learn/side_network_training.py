@@ -18,7 +18,7 @@ from ...model.types import AccessKind, Floats, Vector, Vectors
 from ...model.validation import check_count, check_items, check_number, check_path
 from ...strategies.eisa import necessity, weights
 from ...strategies.eisa.side_network import SideNet, map_vectors
-from .readable_json import Json, format_json
+from .weight_files import Json, format_json
 
 TEMPERATURE = 0.05
 """The divisor of cosines in the InfoNCE softmax."""

@@ -16,10 +16,9 @@ from ...strategies.fused.feature_matrix import Genre
 from . import datasets
 from .embedding_cache import CachingEmbedder
 from .fused_training import UNTRAINED, FusedExample, FusedModel, make_example, train
-from .fused_weights import format_fused_model
-from .readable_json import Json
 from .temporary_memory import LearningMemory, MemoryOpener, Tick
 from .training_examples import TrainingReport, dataset_examples, evaluate_training
+from .weight_files import Json, format_fused_model
 
 FEEDBACK = "feedback"
 """The name of a memory's own feedback among the sets."""

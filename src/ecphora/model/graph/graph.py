@@ -2,10 +2,17 @@
 
 Rows are numbered in order of ``seq``. An updated graph and a reloaded one are equal row for row: the store contract of
 :mod:`ecphora.testing` holds every store to it.
+
+Columns of a graph that follow from others: the order of turns, and values of rows with their previous rows.
+
+What the access log of a graph says of its rows: marks, and the last access.
+
+Marks are entries of the access log but no accesses; of PINNED and UNPINNED, and of ARCHIVED and UNARCHIVED, the latest
+decides.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
@@ -32,11 +39,157 @@ from ..types import (
     Rows,
     Scores,
 )
-from . import derived_columns
 from .columns import InvertedIndex, Table, Values, Vocabulary
-from .derived_columns import InheritedColumns, PreviousCosines, PreviousLengths, TextVectors, TurnOrder
 from .media_spaces import MediaSpaces, no_media
 from .vectors import VectorColumn
+
+BLOCK = 1024
+"""How many vectors are unpacked at a time."""
+SESSION_GAP = 3600.0
+"""Turns of a speaker without a session belong together if at most this many seconds lie between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextVectors:
+    """The vectors that one embedder made of texts; ``rows`` has the row of each.
+
+    ``positions`` has the position of each row's vector in ``values``, -1 for none.
+    """
+
+    rows: Rows
+    values: VectorColumn
+    positions: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOrder:
+    """The row just before and the row just after each row in its session or document, -1 for none."""
+
+    previous: Rows
+    following: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousCosines:
+    """The previous row of each row of a graph, and the cosine of each row's vector with its previous row's."""
+
+    previous_rows: Rows
+    cosines: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousLengths:
+    """The previous row of each row of a graph, and the number of terms of each row and its previous row together."""
+
+    previous_rows: Rows
+    lengths: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedColumns:
+    """The derived columns that an updated graph may take over from its parent.
+
+    With ``has_same_nodes``, parent and child differ in the access log alone and share ``derivations``: a value that
+    either of them derives is there for both.
+    """
+
+    indexes: dict[str, InvertedIndex]
+    derivations: dict[Hashable, Any]
+    log_derivations: dict[Hashable, Any]
+    has_same_nodes: bool
+    turn_order: TurnOrder | None
+    lengths: PreviousLengths | None
+    previous_cosines: PreviousCosines | None
+    english_previous_cosines: PreviousCosines | None
+
+    def without_log(self) -> "InheritedColumns":
+        """Return the columns that do not depend on the access log."""
+        return replace(
+            self,
+            indexes={name: index for name, index in self.indexes.items() if name != "accesses"},
+            log_derivations={},
+        )
+
+
+def turn_order(nodes: Table, episodes: Mask, known: TurnOrder | None) -> TurnOrder:
+    """The order of the rows of each session or document, by time and then ``seq``.
+
+    ``known`` is the order of an earlier graph of the same line; only sessions and documents with new rows are ordered
+    again. A row with a neighbor in the earlier graph has a neighbor in this graph, since a new row only comes between.
+    """
+    start = 0 if known is None else len(known.previous)
+    streams, is_loose = _streams(nodes)
+    in_stream = episodes & ~(is_loose & (nodes["speakers"] < 0))
+    if known is not None:
+        in_stream &= np.isin(streams, np.unique(streams[start:][in_stream[start:]]))
+    rows = np.flatnonzero(in_stream)
+    happened = nodes["happened"]
+    order = rows[np.lexsort((rows, happened[rows], streams[rows]))]
+    earlier, later = order[:-1], order[1:]
+    is_adjacent = streams[earlier] == streams[later]
+    is_adjacent &= ~is_loose[later] | (happened[later] - happened[earlier] <= SESSION_GAP)
+    previous, following = np.full(len(nodes), -1, np.intp), np.full(len(nodes), -1, np.intp)
+    if known is not None:
+        previous[:start], following[:start] = known.previous, known.following
+    previous[later[is_adjacent]] = earlier[is_adjacent]
+    following[earlier[is_adjacent]] = later[is_adjacent]
+    return TurnOrder(previous, following)
+
+
+def _streams(nodes: Table) -> tuple[NDArray[np.int64], Mask]:
+    """The number of the session or document of each row, -1 for none; and which rows have none."""
+    sessions, documents = nodes["sessions"].astype(np.int64), nodes["documents"].astype(np.int64)
+    is_loose = (sessions < 0) & (documents < 0)
+    return np.where(sessions >= 0, 2 * sessions, np.where(documents >= 0, 2 * documents + 1, -1)), is_loose
+
+
+def changed_rows(previous: Rows, known: Rows) -> Rows:
+    """The rows that are new, or have another previous row than in an earlier graph of the same line, ascending."""
+    start = len(known)
+    return np.concatenate([np.flatnonzero(previous[:start] != known), np.arange(start, len(previous))])
+
+
+def vector_positions(rows: Rows, count: int) -> Rows:
+    """The position of the vector of each of ``count`` rows, -1 for none; ``rows`` has the row of each vector."""
+    positions = np.full(count, -1, np.intp)
+    positions[rows] = np.arange(len(rows))
+    return positions
+
+
+def previous_cosines(previous: Rows, vectors: TextVectors, known: PreviousCosines | None) -> Scores:
+    """The cosine of each row's vector with its previous row's vector; 0 where either is missing.
+
+    ``known`` has the cosines of an earlier graph of the same line; only rows with another previous row change.
+    """
+    cosines, rows = np.zeros(len(previous), np.float32), np.arange(len(previous))
+    if known is not None:
+        cosines[: len(known.cosines)] = known.cosines
+        rows = changed_rows(previous, known.previous_rows)
+        cosines[rows] = 0
+    rows = rows[previous[rows] >= 0]
+    current, before = vectors.positions[rows], vectors.positions[previous[rows]]
+    places = np.flatnonzero((current >= 0) & (before >= 0))
+    for start in range(0, len(places), BLOCK):
+        part = places[start : start + BLOCK]
+        cosines[rows[part]] = np.vecdot(vectors.values.rows(current[part]), vectors.values.rows(before[part]))
+    return cosines
+
+
+def lengths_with_previous(
+    lengths: NDArray[np.int32], previous: Rows, known: PreviousLengths | None
+) -> NDArray[np.int32]:
+    """The number of terms of each row and its previous row together.
+
+    ``known`` has the numbers of an earlier graph of the same line; only rows with another previous row change.
+    """
+    totals, rows = lengths.copy(), np.arange(len(previous))
+    if known is not None:
+        totals[: len(known.lengths)] = known.lengths
+        rows = changed_rows(previous, known.previous_rows)
+    before = previous[rows]
+    totals[rows] = lengths[rows] + np.where(before >= 0, lengths[before], 0)
+    return totals
+
 
 LINKS = tuple(Link)
 KIND_CODES = {kind: number for number, kind in enumerate(Kind)}
@@ -179,7 +332,7 @@ class Graph:
         Derived, not stored, so that turns may be backfilled in any order.
         """
         known = None if self._parent is None else self._parent.turn_order
-        return derived_columns.turn_order(self.nodes, self.episodes, known)
+        return turn_order(self.nodes, self.episodes, known)
 
     @property
     def previous_rows(self) -> Rows:
@@ -194,12 +347,12 @@ class Graph:
     @cached_property
     def vector_positions(self) -> Rows:
         """The position of each row's vector in ``vectors``, -1 for none."""
-        return derived_columns.vector_positions(self.vector_rows["rows"], len(self))
+        return vector_positions(self.vector_rows["rows"], len(self))
 
     @cached_property
     def english_vector_positions(self) -> Rows:
         """The position of each row's English vector in ``english_vectors``, -1 for none."""
-        return derived_columns.vector_positions(self.english_vector_rows["rows"], len(self))
+        return vector_positions(self.english_vector_rows["rows"], len(self))
 
     def text_vectors(self, *, use_english: bool = False) -> TextVectors:
         """The vectors of the scope's embedder, or the English ones."""
@@ -212,13 +365,13 @@ class Graph:
     def previous_cosine(self) -> Scores:
         """The cosine of each row's vector with the previous row's vector; 0 where either is missing."""
         known = None if self._parent is None else self._parent.previous_cosines
-        return derived_columns.previous_cosines(self.previous_rows, self.text_vectors(), known)
+        return previous_cosines(self.previous_rows, self.text_vectors(), known)
 
     @cached_property
     def english_previous_cosine(self) -> Scores:
         """The cosine of each row's English vector with the previous row's; 0 where either is missing."""
         known = None if self._parent is None else self._parent.english_previous_cosines
-        return derived_columns.previous_cosines(self.previous_rows, self.text_vectors(use_english=True), known)
+        return previous_cosines(self.previous_rows, self.text_vectors(use_english=True), known)
 
     @cached_property
     def mean_length(self) -> float:
@@ -230,7 +383,7 @@ class Graph:
     def lengths_with_previous(self) -> tuple[NDArray[np.int32], float]:
         """The number of terms of each row and its previous row together, and the mean over episodes, at least 1."""
         known = None if self._parent is None else self._parent.lengths
-        totals = derived_columns.lengths_with_previous(self.nodes["lengths"], self.previous_rows, known)
+        totals = lengths_with_previous(self.nodes["lengths"], self.previous_rows, known)
         episode_totals = totals[self.episodes]
         return totals, max(1.0, float(episode_totals.mean())) if len(episode_totals) else 1.0
 
@@ -393,3 +546,54 @@ def _is_one_of(values: Values, codes: Sequence[int]) -> Mask:
     for code in codes:  # few codes: faster than np.isin
         found |= values == code
     return found
+
+
+def pinned_mask(graph: Graph) -> Mask:
+    """The rows that are pinned, so that they lose nothing by age."""
+    return _mark_mask(graph, Mark.PINNED, Mark.UNPINNED)
+
+
+def archived_mask(graph: Graph) -> Mask:
+    """The rows that are archived, so that they rank behind all others."""
+    return _mark_mask(graph, Mark.ARCHIVED, Mark.UNARCHIVED)
+
+
+def _mark_mask(graph: Graph, on: Mark, off: Mark) -> Mask:
+    """The rows whose last mark of the two is ``on``; for a grown graph only new log entries are read."""
+    return graph.derive(("mark", on), lambda grown, before: _fold_marks(grown, before, on, off), depends_on_log=True)
+
+
+def _fold_marks(graph: Graph, before: CachedDerivation[Mask] | None, on: Mark, off: Mark) -> Mask:
+    mask, start = np.zeros(len(graph), np.bool_), 0
+    if before is not None:
+        mask[: before.node_count], start = before.value, before.access_count
+    entries = graph.accesses_of_kind(on, off, first=start)
+    # in order of seq: the last one wins
+    mask[graph.accesses["rows"][entries]] = graph.has_access_kind(on, accesses=entries)
+    return mask
+
+
+def last_access(graph: Graph) -> NDArray[np.int64]:
+    """The ``seq`` of the last access by which each row was encoded, recalled or used; 0 for rows without one.
+
+    An exchange is encoded by the ``seq`` of its own; the access log does not have that.
+    """
+    return graph.derive("last access", _extend_last_access, depends_on_log=True)
+
+
+def sort_by_last_access(graph: Graph, rows: Rows) -> Rows:
+    """Rows by their last access, the oldest first: the order in which a recall logs them, so that they keep it."""
+    return rows[np.argsort(last_access(graph)[rows], kind="stable")]
+
+
+def _extend_last_access(graph: Graph, cached: CachedDerivation[NDArray[np.int64]] | None) -> NDArray[np.int64]:
+    last = np.zeros(len(graph), np.int64)
+    start = 0
+    if cached is not None:
+        last[: cached.node_count], start = cached.value, cached.access_count
+    new_exchanges = graph.rows_of_kind(Kind.EXCHANGE, 0 if cached is None else cached.node_count)
+    last[new_exchanges] = graph.nodes["seq"][new_exchanges]
+    accesses = graph.accesses
+    counted = graph.accesses_of_kind(AccessKind.ENCODED, AccessKind.RECALLED, AccessKind.USED, first=start)
+    last[accesses["rows"][counted]] = accesses["seq"][counted]  # in order of seq: the last one wins
+    return last

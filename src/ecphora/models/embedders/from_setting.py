@@ -8,7 +8,7 @@ from types import MappingProxyType
 from ...errors import InvalidInput, UnknownName
 from ...model import plugins
 from ...model.ports import Embedder
-from .e5.e5_embedder import E5Embedder
+from .e5 import E5Embedder
 from .minilm import MiniLMEmbedder
 
 DEFAULT_EMBEDDER = E5Embedder

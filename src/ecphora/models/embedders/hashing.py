@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ...model.reprs import call_repr
 from ...model.types import Vectors
 from ...model.validation import check_count

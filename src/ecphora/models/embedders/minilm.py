@@ -22,10 +22,8 @@ from ...language.scripts import latin_fraction
 from ...model.reprs import call_repr
 from ...model.types import Vector, Vectors
 from ...model.validation import check_flag
-from . import encoder_network, onnx_runtime
-from .array_files import read_arrays
-from .encoder_network import MODEL, REPAIR_HINT, EncoderNetwork
-from .shared_model import SharedModel
+from . import onnx_runtime
+from .onnx_runtime import MODEL, REPAIR_HINT, EncoderNetwork, SharedModel, read_arrays
 
 TOKENIZER = "tokenizer.json"
 FILE_DIGESTS = {
@@ -141,4 +139,4 @@ class MiniLMNetwork(EncoderNetwork):
 
 def share_network(source: Traversable | None = None) -> SharedModel[MiniLMNetwork]:
     """Return a reference to the model of a folder, by default the package's."""
-    return encoder_network.share(MiniLMNetwork, MODEL_FOLDER, source)
+    return onnx_runtime.share(MiniLMNetwork, MODEL_FOLDER, source)

@@ -1,24 +1,117 @@
-"""Shared parts of the embedders that run onnxruntime in this process: model files, unbatched encoding.
+"""Models that run in onnxruntime, in this process: their files, one load for all users, and unbatched encoding.
 
 The quantization of an 8-bit graph is dynamic, with one scale per run, so texts are run one by one: in a batch a vector
 would depend on its neighbors.
+
+Reads NumPy's files of several arrays, one at a time: Python 3.11 cannot parse their headers in two threads at once.
+
+There ``ast.literal_eval``, which NumPy calls for each header, can raise "AST constructor recursion depth mismatch" if
+another thread parses meanwhile (https://github.com/python/cpython/issues/106905).
+
+Loads a model once per process, for all its users, and frees it with the last of them.
+
+A forked child loads the model again: a thread of the parent may have been inside it, and its locks would stay locked
+in the child forever.
+
+The encoder networks of the package: texts to tokens, tokens to hidden states.
+
+A network is an ONNX graph in 8-bit integers. It has a second branch, selected by an input, that other models of the
+package use; so they share one set of weights with the embedder.
 """
 
 import hashlib
 import importlib
+import io
 import os
-from collections.abc import Callable, Mapping, Sequence, Sized
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources.abc import Traversable
-from typing import Any, Generic, TypeVar
+from threading import Lock, RLock
+from typing import Any, ClassVar, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import EmbedderUnavailable, ModelDamaged, WrongVector
 from ...model.cancellation import check_cancellation
 from ...model.text_format import replace_surrogates
 from ...model.types import Vector, Vectors
-from .process_lock import ProcessLock
+from ...model.validation import check_component
+
+
+class ProcessLock:
+    """A lock of the process, ``current``. A forked child has its own: the thread that held it does not run there."""
+
+    def __init__(self) -> None:
+        self.current = Lock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self.current = Lock()
+
+
+_lock = ProcessLock()
+
+
+def read_arrays(content: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of a file by name; raises ``ValueError``, ``OSError``, ``EOFError`` or ``BadZipFile`` without any."""
+    with _lock.current, np.load(io.BytesIO(content), allow_pickle=False) as found:
+        return {name: found[name] for name in found.files}
+
+
+M = TypeVar("M")
+
+
+class _Registry:
+    """The models loaded in this process, by key."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()  # held while loading; reentrant, as loading a model may load another
+        self.models: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+
+
+_registry = _Registry()
+_parent_models: list[Any] = []
+"""Models of the parent process: never used in this child, and never destroyed."""
+
+
+def _reset_registry() -> None:
+    """Start with an empty registry in a forked child."""
+    global _registry  # noqa: PLW0603  # there is one per process
+    _parent_models.extend(_registry.models.values())
+    _registry = _Registry()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_registry)
+
+
+class SharedModel(Generic[M]):
+    """A reference to the object that ``load`` returns; all references with the same ``key`` share one object.
+
+    The first call loads it. It is freed with its last reference. Safe to share between threads and in a forked child.
+    """
+
+    def __init__(self, key: Hashable, load: Callable[[], M]) -> None:
+        self.key = key
+        self._load = load
+        self._cached: tuple[_Registry, M] | None = None
+
+    def __call__(self) -> M:
+        """Return the loaded object; raises what ``load`` raises, and tries again at the next call."""
+        registry, cached = _registry, self._cached
+        if cached is not None and cached[0] is registry:
+            return cached[1]
+        with registry.lock:
+            found: M | None = registry.models.get(self.key)
+            if found is None:
+                found = registry.models[self.key] = self._load()
+        self._cached = registry, found
+        return found
+
 
 TEXT_PREFIX_LENGTHS = (4_096, 65_536)
 """How many characters are tokenized: first the smaller number, then, if that does not fill the model, the larger."""
@@ -151,3 +244,75 @@ def mean_pool(rows: Vectors, model: str, text: str) -> Vector:
         raise WrongVector(f"{model} gave no finite vector for the text {text[:80]!r}")
     vector: Vector = (mean / length).astype(np.float32)
     return vector
+
+
+MODEL = "model.onnx"
+"""The file of the graph."""
+HIDDEN_SIZE, FEED_FORWARD_SIZE = 384, 1_536
+"""How many numbers a token has between layers, and between the two dense matrices of a layer."""
+
+REPAIR_HINT = "fix it with: pip install --force-reinstall --no-deps ecphora"
+"""The end of the error about a damaged file."""
+
+
+class EncoderNetwork(ABC):
+    """A loaded network. Safe to share between threads."""
+
+    model_name: ClassVar[str]
+    file_digests: ClassVar[Mapping[str, str]]
+    """SHA-256 of the network's files."""
+    max_tokens: ClassVar[int]
+    """How many tokens of a text are read, its special tokens included."""
+    first_token: ClassVar[int]
+    last_token: ClassVar[int]
+
+    def __init__(self, folder: Traversable) -> None:
+        # To hash the model and to load it leave Python free: meanwhile the packages and the tokenizer are loaded.
+        with ThreadPoolExecutor(1, "ecphora-load") as pool:
+            session = pool.submit(lambda: inference_session(self._read_graph(folder)))
+            load_onnxruntime()
+            self._load_tokenizer(folder)
+            self._session = session.result()
+
+    @abstractmethod
+    def _load_tokenizer(self, folder: Traversable) -> None:
+        """Load all that :meth:`tokenize` and :meth:`_graph_inputs` need."""
+
+    @abstractmethod
+    def tokenize(self, text: str, limit: int) -> list[int]:
+        """Return the first ``limit`` tokens of a text, without special tokens."""
+
+    @abstractmethod
+    def _graph_inputs(self, ids: Sequence[int]) -> dict[str, Any]:
+        """Return the tokens as inputs of the graph."""
+
+    def hidden_states(self, ids: Sequence[int]) -> Vectors:
+        """Return the output of the last layer for every token, shape ``(len(ids), 384)``."""
+        return self._run(self._graph_inputs(ids))
+
+    def _run(self, inputs: Mapping[str, Any]) -> Vectors:
+        rows: Vectors = self._session.run(None, inputs)[0][0]
+        return rows
+
+    def embed(self, text: str) -> Vector:
+        """Return the mean of the hidden states of a text's first ``max_tokens`` tokens, scaled to length 1."""
+        return mean_pool(self.hidden_states(self._read_tokens(text)), self.model_name, text)
+
+    def _read_tokens(self, text: str) -> list[int]:
+        return [self.first_token, *self.tokenize(text, self.max_tokens - 2), self.last_token]
+
+    def _read_graph(self, folder: Traversable) -> bytes:
+        return self._read(folder, MODEL)
+
+    def _read(self, folder: Traversable, name: str) -> bytes:
+        """Return one file of the network, or raise ``ModelDamaged``."""
+        return read_verified(folder, {name: self.file_digests[name]}, REPAIR_HINT)[0]
+
+
+N = TypeVar("N", bound=EncoderNetwork)
+
+
+def share(network: type[N], packaged: Traversable, source: Traversable | None) -> SharedModel[N]:
+    """Return a reference to the network whose files are in the folder ``source``, by default in ``packaged``."""
+    folder = packaged if source is None else check_component("source", source, "a folder, such as a Path", "joinpath")
+    return SharedModel((network.model_name, str(folder)), lambda: network(folder))

@@ -15,7 +15,7 @@ from ...errors import EcphoraError, EmbedderUnavailable, WrongVector
 from ...model.types import Vectors
 from ...model.validation import check_count, check_optional_name
 from .named_model import NamedModelEmbedder
-from .shared_model import SharedModel
+from .onnx_runtime import SharedModel
 
 
 class SentenceTransformersEmbedder(NamedModelEmbedder):

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from importlib.resources import files
 from typing import Any
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ...model.ports import Passage, Prompt
 from ...model.text_format import describe_now, iso_minute
 from ...model.types import Node, NodeId, Validity

@@ -7,7 +7,7 @@ and marks such as ``<|im_end|>`` or ``</s>``), and the bracket of ``[INST]`` and
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ...model.ports import Passage
 from ...model.text_format import collapse_whitespace, escape_invisible, iso_minute, strip_invisible
 from ...model.types import EngramHit, ExchangeHit, InsightHit, Media, Node, NodeId, Validity

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from ...errors import InvalidTime, UnreadableReply
-from ...model.lazy_pattern import lazy_pattern
+from ...model.lazy import lazy_pattern
 from ...model.times import read_time
 from ...model.types import DEFAULT_IMPORTANCE, Extraction, Mention, MentionType, Relation, RelationType
 from . import ANSWER, CLAIMS, EXTRACTION, GRADES, INSIGHT, quoting

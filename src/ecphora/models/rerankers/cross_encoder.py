@@ -10,8 +10,8 @@ from typing import Any
 
 from ...errors import RerankerUnavailable
 from ...model.validation import check_name, check_optional_name
+from ..embedders.onnx_runtime import SharedModel
 from ..embedders.sentence_transformers import load_model
-from ..embedders.shared_model import SharedModel
 from .pair_reranker import PairReranker
 
 

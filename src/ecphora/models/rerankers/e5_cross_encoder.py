@@ -1,6 +1,6 @@
 """A cross-encoder over a question and a memory, in about 100 languages.
 
-The first layers of multilingual-e5-small with low-rank adapters (:mod:`ecphora.models.embedders.e5.pair_adapters`) read
+The first layers of multilingual-e5-small with low-rank adapters (:mod:`ecphora.models.embedders.pair_scoring`) read
 both texts together, as in Rodrigo Nogueira and Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085.
 ``training/train_cross_encoder.py`` trains them on texts that were written for this project.
 """
@@ -20,11 +20,9 @@ from ...model.ports import Passage
 from ...model.reprs import call_repr
 from ...model.text_format import replace_surrogates
 from ..embedders import onnx_runtime
-from ..embedders.e5.e5_network import E5Network, share_network
-from ..embedders.e5.pair_adapters import PairAdapters, join_texts
-from ..embedders.encoder_network import REPAIR_HINT
-from ..embedders.scoring_head import PairTokens
-from ..embedders.shared_model import SharedModel
+from ..embedders.e5 import E5Network, share_network
+from ..embedders.onnx_runtime import REPAIR_HINT, SharedModel
+from ..embedders.pair_scoring import PairAdapters, PairTokens, join_texts
 
 MAX_QUESTION_TOKENS, MAX_TEXT_TOKENS, MAX_CONTEXT_TOKENS = 44, 112, 32
 """How many tokens of the question and of the turn before are read, and the most that a memory may have."""
@@ -38,7 +36,7 @@ class E5CrossEncoder:
     """Scores whether a memory answers a question; about 20 ms for a short memory, on one core.
 
     The constructor is cheap; the first ``score`` loads the model, once per process and shared with
-    :class:`~ecphora.models.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of its files, by default the
+    :class:`~ecphora.models.embedders.e5.E5Embedder`. ``source`` is the folder of its files, by default the
     package's. Safe to share between threads, and in a forked child.
     """
 

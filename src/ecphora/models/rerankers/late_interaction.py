@@ -2,7 +2,7 @@
 
 multilingual-e5-small encodes the question and the memory apart, as for embedding them; a head of two layers then lets
 their tokens attend to each other and scores whether the memory answers the question
-(:mod:`ecphora.models.embedders.e5.interaction_head`). So the tokens of a memory are encoded once, when it is stored,
+(:mod:`ecphora.models.embedders.token_codes`). So the tokens of a memory are encoded once, when it is stored,
 and kept with it. ``training/train_reader.py`` trains the head on texts that were written for this project. The best
 memories are read again by a cross-encoder (:mod:`.e5_cross_encoder`).
 """
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from ...errors import EmbedderUnavailable, InvalidInput, ModelDamaged, RerankerUnavailable
 from ...model.ports import Passage, PassageCodes
 from ...model.reprs import call_repr
-from ..embedders.e5.e5_network import PASSAGE_PREFIX, QUERY_PREFIX, E5Network, share_network
-from ..embedders.e5.interaction_head import InteractionHead, TokenStates
-from ..embedders.shared_model import SharedModel
+from ..embedders.e5 import PASSAGE_PREFIX, QUERY_PREFIX, E5Network, share_network
+from ..embedders.onnx_runtime import SharedModel
+from ..embedders.token_codes import InteractionHead, TokenStates
 from .e5_cross_encoder import E5CrossEncoder
 
 MAX_QUESTION_TOKENS = 48
@@ -40,7 +40,7 @@ class LateInteractionReranker:
     """The built-in reranker, for about 100 languages; less than a millisecond for a short memory that is encoded.
 
     The constructor is cheap; the first ``read`` loads the model, once per process and shared with
-    :class:`~ecphora.models.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of that model's files, by
+    :class:`~ecphora.models.embedders.e5.E5Embedder`. ``source`` is the folder of that model's files, by
     default the package's. Safe to share between threads, and in a forked child.
     """
 

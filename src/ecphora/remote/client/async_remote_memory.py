@@ -6,8 +6,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...aio import AsyncMethods, Threads
-from ...model.pickling import OpenInEachProcess
-from ...model.reprs import call_repr
+from ...model.reprs import OpenInEachProcess, call_repr
 from ...model.validation import check_name
 from ...models.http_client import HTTPRoute, find_route
 from .remote_memory import RemoteMemory, missing_name

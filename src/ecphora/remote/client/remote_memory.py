@@ -16,13 +16,12 @@ from ...consolidation.run import ConsolidationResult
 from ...errors import EcphoraError, ServerError
 from ...memory import Entities, Facts, Maintenance, Memory
 from ...model.cancellation import Cancellation
-from ...model.pickling import OpenInEachProcess
 from ...model.ports import Progress
-from ...model.reprs import call_repr
+from ...model.reprs import OpenInEachProcess, call_repr
 from ...model.types import DEFAULT_RECALL_OPTIONS, Backup, RememberResult, TransferResult
 from ...model.validation import check_name, check_progress
-from ...remember.blocked_warning import warn_of_blocked
-from ..wire.arguments import arguments_to_json
+from ...remember.documents import warn_of_blocked
+from ..wire import arguments_to_json
 from . import transfer
 from .server_connection import ServerConnection, error_of
 

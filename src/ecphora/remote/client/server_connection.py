@@ -21,7 +21,7 @@ from ...model.reprs import show
 from ...model.times import check_zone, zone_name
 from ...model.validation import check_count, check_number, check_string
 from ...models.http_client import HTTPRoute, check_size, find_route, read_answer
-from ..wire.deserialize import from_json
+from ..wire import from_json
 
 if TYPE_CHECKING:  # an extra
     import httpx2

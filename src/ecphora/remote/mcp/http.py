@@ -22,9 +22,8 @@ from ...memory import view_in_zone
 from ...model.validation import check_name
 from ...settings import Settings
 from ..server.access_control import HEALTH_PATH, ZONE_HEADER, cross_origin
-from ..server.admission import AdmissionMiddleware
+from ..server.admission import AdmissionMiddleware, Metrics
 from ..server.app import ServerOptions, health, open_scopes
-from ..server.metrics import Metrics
 from ..server.open_scopes import OpenScopes, closing_idle
 from ..server.tokens import Grant, Right
 from .memory_features import MemoryFeatures

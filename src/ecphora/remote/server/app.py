@@ -20,10 +20,9 @@ from ...model.times import utc_now
 from ...settings import Settings
 from ...stores.sqlite import SQLiteStore
 from .access_control import HEALTH_PATH, ZONE_HEADER, AccessPolicy, check_rights, check_rights_anywhere, cross_origin
-from .admission import AdmissionMiddleware, Limits, Tracer, WriteLog
+from .admission import CONTENT_TYPE, AdmissionMiddleware, Limits, Metrics, Tracer, WriteLog
 from .failures import RequestError, answer_failures
 from .jobs import Job
-from .metrics import CONTENT_TYPE, Metrics
 from .open_scopes import OpenScopes, closing_idle
 from .openapi import DESCRIPTION, Health, JobAnswer, failure_docs, openapi_document
 from .operations import CHANGE, READ

@@ -24,8 +24,7 @@ from ...model.json_form import form_of, written_fields
 from ...model.types import Contribution, Hit, HitGroup, Media, MediaKind, Why
 from ...model.validation import MAX_NAME_CHARS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS
 from ...recall.recollection import Recollection
-from ..wire.arguments import ARGUMENT_TYPES
-from ..wire.deserialize import argument_names
+from ..wire import ARGUMENT_TYPES, argument_names
 from .access_control import OPEN_PATHS, ZONE_HEADER
 from .operations import Operation
 from .tokens import Right

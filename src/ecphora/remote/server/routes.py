@@ -23,7 +23,7 @@ from ...model.json_form import to_json
 from ...model.types import RecallOptions
 from ...model.validation import MAX_NAME_CHARS
 from ...stores.sqlite import SQLiteStore
-from ..wire.deserialize import argument_names, arguments_from_json
+from ..wire import argument_names, arguments_from_json
 from . import operations
 from .access_control import check_rights, check_rights_anywhere
 from .admission import check_items

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...model.graph.columns import best_of_group
 from ...model.graph.graph import Graph
-from ...model.graph.grouping import best_of_group
 from ...model.types import Link, Mask, Query, Rows, Scores
 from ...retrieval import bm25, dense, fusion
-from .engram_index import EngramIndex, Similarities
-from .engram_weights import specificity
+from .engram_index import EngramIndex, Similarities, specificity
 
 COMPONENT_WEIGHT = np.float32(0.5)
 """The weight of engrams, and of the memory itself, in a memory's score. Inferred, 4.11."""

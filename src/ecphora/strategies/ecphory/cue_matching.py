@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from ...model.graph.graph import Graph
 from ...model.types import Mask, Query, Rows, Scores
 from ...retrieval.entity_links import unit_vectors
-from .engram_index import EngramSearch, Similarities, cosines
-from .engram_weights import specificity
+from .engram_index import EngramSearch, Similarities, cosines, specificity
 
 NAME_WEIGHT, QUESTION_WEIGHT = 1.0, 0.7
 """The weights of a name in the question and of the whole question. Inferred, section 4.11."""

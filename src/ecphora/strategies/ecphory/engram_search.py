@@ -1,16 +1,38 @@
-"""The search of EcphoryRAG, 4.5: E_0 nearest to the cues, hops from the best engrams, ranking by the original cues."""
+"""The search of EcphoryRAG, 4.5: E_0 nearest to the cues, hops over co-occurrence, ranking by the original cues."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from ...model.graph.columns import best_of_group
 from ...model.graph.graph import Graph
-from ...model.types import Mask, Rows, Vector, Vectors
+from ...model.types import MENTION_LINKS, Mask, Rows, Scores, Vector, Vectors
 from ...retrieval.entity_links import MIN_NORM, unit_vectors
 from ...retrieval.fusion import top_k
-from .cooccurrence import CoOccurrences
-from .engram_index import EngramIndex, EngramSearch, Similarities, cosines
-from .engram_weights import certainty, importance_factor
+from .engram_index import EngramIndex, EngramSearch, Similarities, certainty, cosines, importance_factor, specificity
+
+
+@dataclass(frozen=True, slots=True)
+class CoOccurrences:
+    """Engrams by place, the strength of each, and the row of the memory that mentions it."""
+
+    places: Rows
+    strengths: Similarities
+    episodes: Rows
+
+
+def co_occurring_engrams(graph: Graph, index: EngramIndex, episodes: Rows, strengths: Scores) -> CoOccurrences:
+    """The engrams that some memories mention, each once.
+
+    ``strengths`` has an entry for each row. An engram is as strong as the strongest memory that mentions it, times its
+    specificity. As these memories were recalled for engrams in them, this is a step along co-occurrence.
+    """
+    edges, episode_index = graph.edges_from(episodes, *MENTION_LINKS)
+    places = index.places(graph.edges["dst"][edges])
+    sources = episodes[episode_index]
+    values = (strengths[sources] * specificity(graph, index.mention_counts[places])).astype(np.float32)
+    best = best_of_group(places, values, ties=sources)
+    return CoOccurrences(places[best], values[best], sources[best])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,10 @@ from ...model.ports import Activation, ActivationPath
 from ...model.reprs import ShortRepr
 from ...model.types import Mask, Query, Scores
 from ...retrieval import confidence, filters, fusion
-from . import chunk_search, cooccurrence, cue_matching, engram_index, engram_search
+from . import chunk_search, cue_matching, engram_index, engram_search
 from .chunk_search import BestMentions
-from .cooccurrence import CoOccurrences
 from .engram_index import EngramIndex
-from .engram_search import ActiveEngrams
+from .engram_search import ActiveEngrams, CoOccurrences
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -120,7 +119,7 @@ class Ecphory(ShortRepr):
             fusion.sum_contributions(chunk_search.chunk_contributions(mentions, direct, eligible))
         )
         chunks = fusion.top_rows(scores, eligible, self.k_chunks)
-        return cooccurrence.co_occurring_engrams(graph, index, chunks, scores)
+        return engram_search.co_occurring_engrams(graph, index, chunks, scores)
 
     def _best_mentions(self, graph: Graph, index: EngramIndex, active: ActiveEngrams, k: int) -> BestMentions:
         """The best of the k best engrams that each memory mentions (4.11)."""

@@ -2,13 +2,13 @@
 
 from ...model.graph.graph import Graph
 from ...model.types import Kind, Mask
-from ...retrieval import exchange_index
+from ...retrieval import filters
 from .necessity import NecessityClassifier, episode_probabilities
 
 
 def all_episodes(graph: Graph) -> Mask:
     """The memories and the exchanges of both banks; a stored question is left out if its exchange is there."""
-    return graph.of_kind(Kind.EPISODE, Kind.EXCHANGE) & ~exchange_index.answered_questions(graph)
+    return graph.of_kind(Kind.EPISODE, Kind.EXCHANGE) & ~filters.answered_questions(graph)
 
 
 def episodic_bank(graph: Graph, classifier: NecessityClassifier) -> Mask:

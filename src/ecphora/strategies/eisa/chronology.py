@@ -7,8 +7,7 @@ and a recall logs its memories in their previous order, so that they move up and
 
 import numpy as np
 
-from ...model.graph.access_columns import sort_by_last_access
-from ...model.graph.graph import Graph
+from ...model.graph.graph import Graph, sort_by_last_access
 from ...model.types import Mask, Scores
 
 

@@ -13,7 +13,7 @@ from ...language.question import is_question
 from ...model.graph.graph import CachedDerivation, Graph
 from ...model.types import Kind, Link, Mask, Query
 from ...retrieval.bm25 import CHARACTERS_PER_WORD, is_character, is_mostly_characters, lacks_spaces
-from ...retrieval.exchange_index import RECALL_SOURCE
+from ...retrieval.filters import RECALL_SOURCE
 
 FEATURES = ("is question", "is utterance", "log term count", "has title", "mentions time")
 """The features besides the vector: ends with a question, has a speaker or a session, log(1 + distinct terms) if the

@@ -14,7 +14,7 @@ from ...model.graph.graph import Graph
 from ...model.ports import Activation
 from ...model.reprs import ShortRepr
 from ...model.types import Episode, Query
-from ...retrieval import dense, exchange_index, filters, fusion
+from ...retrieval import dense, filters, fusion
 from . import banks, necessity, side_network, similarity_gate, weights
 from .chronology import chronology_weight
 from .necessity import NecessityClassifier
@@ -62,7 +62,7 @@ class Eisa(ShortRepr):
         net = self._side_net(query)
         eligible = filters.eligible(graph, query)
         is_memory = eligible & ~necessity.is_recall_question(graph)
-        eligible |= exchange_index.eligible_exchanges(graph, query, eligible)
+        eligible |= filters.eligible_exchanges(graph, query, eligible)
         cosine = np.maximum(0, side_network.cosine(graph, query, net)) * (searched & eligible)
         floor = side_network.similarity_floor(query, net)
         above_floor = dense.above_floor(cosine, floor)
@@ -82,9 +82,7 @@ class Eisa(ShortRepr):
         return Activation(
             scores=scores,
             contributions={stage: share.astype(np.float32) for stage, share in contributions.items()},
-            new_episode=Episode(query.text, source=exchange_index.RECALL_SOURCE)
-            if self.store_query and needed
-            else None,
+            new_episode=Episode(query.text, source=filters.RECALL_SOURCE) if self.store_query and needed else None,
             # of memories alone: a question or a response says nothing of whether the memory holds the answer; by the
             # embedder's own cosine, whose scale is known
             confidence=query.embedder_coverage

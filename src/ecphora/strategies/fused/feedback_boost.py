@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...model.graph.columns import best_of_group, join_by_key
 from ...model.graph.graph import Graph
-from ...model.graph.grouping import best_of_group, join_by_key
 from ...model.types import Kind, Link, Rows, Scores
 
 MIN_SIMILARITY = 0.8

@@ -9,9 +9,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.graph.derived_columns import changed_rows
-from ...model.graph.graph import CachedDerivation, Graph
-from ...model.graph.grouping import find_keys, rank_in_group
+from ...model.graph.columns import find_keys, rank_in_group
+from ...model.graph.graph import CachedDerivation, Graph, changed_rows
 from ...model.types import Kind, Rows, Scores
 from ...retrieval.bm25 import word_counts
 from ...retrieval.fusion import top_k

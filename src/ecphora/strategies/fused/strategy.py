@@ -10,8 +10,7 @@ from itertools import compress
 
 import numpy as np
 
-from ...model.graph.access_columns import archived_mask, pinned_mask
-from ...model.graph.graph import Graph, epoch_seconds
+from ...model.graph.graph import Graph, archived_mask, epoch_seconds, pinned_mask
 from ...model.ports import Activation, ActivationPath, RowReranker
 from ...model.reprs import ShortRepr
 from ...model.types import Mask, Query, Scores

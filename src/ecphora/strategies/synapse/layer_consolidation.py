@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...model.graph.columns import concatenate_ranges
 from ...model.graph.graph import CachedDerivation, Graph
-from ...model.graph.grouping import concatenate_ranges
 from ...model.types import Rows, Scores
 from . import layer_edges
 from .concepts import Concepts, find_concepts

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.graph.columns import group_starts, rank_in_group
 from ...model.graph.graph import DAY, Graph
-from ...model.graph.grouping import group_starts, rank_in_group
 from ...model.types import Mask, Rows, Scores
 from .concepts import Concepts, normalize
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...model.graph.grouping import best_of_group
+from ...model.graph.columns import best_of_group
 from ...model.ports import ActivationPath
 from ...model.types import Floats, Mask, Rows, Scores
 from ...retrieval.fusion import top_k

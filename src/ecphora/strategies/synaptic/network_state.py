@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...model.graph.columns import rank_in_group
 from ...model.graph.graph import CachedDerivation, Graph
-from ...model.graph.grouping import rank_in_group
 from ...model.types import AccessKind, Mask, Rows
 from .lif_neuron import Neuron, NeuronState, stimulate
-from .spike_trains import SpikeHistory, SpikeRecorder, SpikeTrains
-from .turn_clock import Turns, access_turns, current_turn
+from .spike_trains import SpikeHistory, SpikeRecorder, SpikeTrains, Turns, access_turns, current_turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...model.graph.columns import best_of_group
 from ...model.graph.graph import Graph
-from ...model.graph.grouping import best_of_group
 from ...model.types import Floats, Mask, Rows, Scores, Vector, Vectors
 from ...retrieval import dense
 from . import temporal_association

@@ -25,11 +25,10 @@ from ...model.types import Query
 from ...retrieval import dense, filters
 from .adjacent_turns import AdjacentStimuli, adjacent_stimuli
 from .firing_cascade import Alignment, History, Synapses, fire_cascade
-from .lif_neuron import Neuron
+from .lif_neuron import Neuron, TimeConstant
 from .network_state import network_state
 from .propagation import Acceptance, Coupling, Propagation, Receivers, Senders, propagate
 from .threshold_calibration import cosine_quantile
-from .time_constant import TimeConstant
 
 
 @dataclass(frozen=True, slots=True, repr=False)

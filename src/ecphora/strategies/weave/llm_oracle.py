@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...consolidation.insights import extractive_summary
-from ...consolidation.insights.generative_summary import InsightWriter
+from ...consolidation.insights import summaries
+from ...consolidation.insights.summaries import InsightWriter
 from ...model.json_form import JsonObject
 from ...model.ports import LLM, Embedder, similarity_floor
 from ...model.reprs import call_repr
@@ -79,9 +79,9 @@ class LLMOracle:
 
     def summarize(self, sources: Sequence[Node], vectors: Vectors, weights: Floats, token_cost: float, /) -> str | None:
         """Write an insight over some memories: the model's text if it can be trusted, else quotes."""
-        costs = extractive_summary.token_costs(sources, token_cost)
-        chosen = extractive_summary.select_sentences(vectors, weights, costs)
-        quotes = extractive_summary.quote([sources[place] for place in chosen])
+        costs = summaries.token_costs(sources, token_cost)
+        chosen = summaries.select_sentences(vectors, weights, costs)
+        quotes = summaries.quote([sources[place] for place in chosen])
         written = self._writer.write(sources)
         if written is None:
             return quotes
@@ -90,7 +90,7 @@ class LLMOracle:
             vectors,
             weights,
             token_cost=token_cost,
-            extractive_objective=extractive_summary.objective(vectors[chosen], vectors, weights, costs[chosen].sum()),
+            extractive_objective=summaries.objective(vectors[chosen], vectors, weights, costs[chosen].sum()),
         ):
             return written
         with self._lock:

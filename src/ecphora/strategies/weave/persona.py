@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.graph.columns import find_keys
 from ...model.graph.graph import Graph
-from ...model.graph.grouping import find_keys
 from ...model.types import MENTION_LINKS, Mask, Rows, Scores
 
 MAX_KEYS = 20

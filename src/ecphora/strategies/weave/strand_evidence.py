@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.graph.columns import find_keys, join_by_key, rank_in_group
 from ...model.graph.graph import DAY, CachedDerivation, Graph
-from ...model.graph.grouping import find_keys, join_by_key, rank_in_group
 from ...model.types import AccessKind, Link, Rows
 
 MAX_TOGETHER = 10

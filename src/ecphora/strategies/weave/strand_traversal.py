@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.graph.columns import best_of_group, join_by_key
 from ...model.graph.graph import Graph
-from ...model.graph.grouping import best_of_group, join_by_key
 from ...model.ports import ActivationPath
 from ...model.types import MENTION_LINKS, Link, Mask, Rows, Scores
 from ...retrieval import fusion

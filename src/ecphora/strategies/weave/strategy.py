@@ -17,15 +17,15 @@ from datetime import datetime
 import numpy as np
 
 from ...consolidation.insights import clustering
-from ...consolidation.insights.extractive_summary import ExtractiveSummarizer
-from ...consolidation.insights.insight_nodes import derived_from_edges, insight_id, insight_node
+from ...consolidation.insights.summaries import ExtractiveSummarizer
+from ...consolidation.insights.synthesis import derived_from_edges, insight_id, insight_node
 from ...model.graph.graph import Graph, epoch_seconds
 from ...model.ports import Activation, NodeReader, Summarizer
 from ...model.reprs import ShortRepr
 from ...model.types import Edge, Kind, Link, Mask, Node, NodeId, Query, Rows, Scores, Vectors, WriteBatch
 from ...remember import triggers
 from ...retrieval import dense, filters, importance, speakers, temporal
-from . import causal_strands, persona, relational_strands, strand_evidence, strand_traversal, tiers
+from . import persona, strand_evidence, strand_traversal, strand_types, tiers
 from .insight_particle import particle
 from .potential_clusters import insight_coverage, potential_clusters
 from .strand_traversal import Strands, StrandSupport
@@ -206,7 +206,7 @@ class Weave(ShortRepr):
         new = triggers.pending_rows(graph, CURSOR)[: self.omega]
         config, space = self._clustering_config(similarity_floor), graph.vectors.view
         neighbors = list(clustering.nearest_neighbors(graph, space, new, graph.episodes, config, earlier_only=True))
-        edges = list(relational_strands.new_strands(graph, neighbors, config.strand_strength))
+        edges = list(strand_types.new_strands(graph, neighbors, config.strand_strength))
         edges.extend(self._causal_strands(graph, new, read))
         nodes: dict[NodeId, Node] = {}
         for cluster in self._new_clusters(graph, neighbors, config) if self.use_insights else ():
@@ -224,7 +224,7 @@ class Weave(ShortRepr):
         particles = {graph.row(node.id): particle(node) for node in read(np.union1d(new, previous[previous >= 0]))}
         known = [row for row in new.tolist() if row in particles]  # others were forgotten meanwhile
         for row in known:
-            strand = causal_strands.cued_strand(particles[row], particles.get(int(graph.previous_rows[row])))
+            strand = strand_types.cued_strand(particles[row], particles.get(int(graph.previous_rows[row])))
             if strand is not None:
                 yield strand
 

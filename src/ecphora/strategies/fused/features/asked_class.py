@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....language.classes import Instances, asked_instances, hash_text
-from ....model.graph.grouping import best_of_group, find_keys
+from ....model.graph.columns import best_of_group, find_keys
 from ....model.ids import ENTITY_PREFIX
 from ....model.types import Rows, Scores
 from ....retrieval import entity_links

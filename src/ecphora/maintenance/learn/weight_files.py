@@ -1,12 +1,28 @@
 """The weights of ``fused`` as readable JSON, with how they were trained."""
 
-from collections.abc import Mapping
+import json
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
 
 from ...retrieval.fusion import LinearModel
 from ...strategies.fused.answerability import ANSWERABILITY_FEATURES
 from ...strategies.fused.feature_matrix import Genre
 from .fused_training import FusedModel
-from .readable_json import Json, format_json
+
+Json = str | int | float | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+
+_NUMBERS = re.compile(r"\[([\s\d.,eE+-]*)\]")
+
+
+def format_json(value: Json) -> str:
+    """Return JSON with a line for each key, and lists of numbers wrapped at 120 characters."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return _NUMBERS.sub(lambda found: _wrap_numbers(found[1]), text) + "\n"
+
+
+def _wrap_numbers(numbers: str) -> str:
+    return textwrap.fill(f"[{' '.join(numbers.split())}]", 118, subsequent_indent="    ")
 
 
 def format_fused_model(model: FusedModel, training_info: Mapping[str, Json]) -> str:

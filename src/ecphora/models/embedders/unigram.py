@@ -13,8 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ....model.lazy_pattern import lazy_pattern
-from ..array_files import read_arrays
+from ...model.lazy import lazy_pattern
+from .onnx_runtime import read_arrays
 
 WORD_BOUNDARY = "▁"
 """Replaces the space before every word."""

@@ -1,27 +1,100 @@
-"""The network of multilingual-e5-small. Its files are part of the package; ``training/build_e5.py`` makes them.
+"""The default embedder: multilingual-e5-small in 8-bit integers, on one CPU core, without a network.
+
+Liang Wang et al., "Multilingual E5 Text Embeddings: A Technical Report", 2024, arXiv:2402.05672: twelve layers of BERT,
+the mean over the tokens, "query: " before a question and "passage: " before a text.
+
+The network of multilingual-e5-small. Its files are part of the package; ``training/build_e5.py`` makes them.
 
 Its graph can stop after the ninth of twelve layers. The last layers fit the tokens to the mean that is the vector of a
 text; earlier layers tell more of each token. A branch of the graph stops after the eighth layer and has low-rank
-adapters as inputs, for cross-encoders over pairs of texts (:mod:`.pair_adapters`).
+adapters as inputs, for cross-encoders over pairs of texts (:mod:`.pair_scoring`).
+
+Liang Wang et al., "Multilingual E5 Text Embeddings: A Technical Report", 2024, arXiv:2402.05672: twelve layers of BERT,
+the mean over the tokens, "query: " before a question and "passage: " before a text.
+
+The input embeddings of multilingual-e5-small: 4 bits for each number of a common piece, 2 bits for a rare one.
+
+The pieces are numbered from common to rare. A common piece's row is blocks of 32 numbers with a scale each. A rare
+piece's row is a scale, times -1.5, -0.5, 0.5 or 1.5 for each number, from the mean of all rare rows. One byte has two
+numbers of a block, half a block apart, or four numbers of a rare row, each a quarter of the row apart; the first is in
+the lowest bits.
 """
 
+import io
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ....model.types import Vector, Vectors
-from .. import encoder_network, onnx_runtime
-from ..encoder_network import FEED_FORWARD_SIZE, HIDDEN_SIZE, MODEL, REPAIR_HINT, EncoderNetwork
-from ..shared_model import SharedModel
+from ...model.lazy import lazy_pattern
+from ...model.reprs import call_repr
+from ...model.types import Vector, Vectors
+from . import onnx_runtime
+from .minilm import MiniLMEmbedder
+from .onnx_runtime import FEED_FORWARD_SIZE, HIDDEN_SIZE, MODEL, REPAIR_HINT, EncoderNetwork, SharedModel, read_arrays
 from .token_codes import TokenCodec
-from .token_embeddings import TokenEmbeddings
 from .unigram import UnigramTokenizer, UnigramVocabulary
+
+BLOCK_SIZE = 32
+"""How many numbers of a common row share a scale."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenEmbeddings:
+    """The embeddings of pieces and of positions."""
+
+    common_codes: NDArray[np.uint8]
+    """Shape ``(common pieces, blocks, 16)``."""
+    common_scales: NDArray[np.float16]
+    """Shape ``(common pieces, blocks)``."""
+    rare_codes: NDArray[np.uint8]
+    """Shape ``(rare pieces, width / 4)``."""
+    rare_scales: NDArray[np.float16]
+    rare_mean: Vector
+    positions: Vectors
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "TokenEmbeddings":
+        """Read the content of a file."""
+        found = read_arrays(content)
+        return cls(*(found[field.name] for field in fields(cls)))
+
+    def to_bytes(self) -> bytes:
+        """Return the content of a file, the same for the same embeddings."""
+        arrays: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        file = io.BytesIO()
+        np.savez(file, allow_pickle=False, **arrays)
+        return file.getvalue()
+
+    def rows(self, ids: Sequence[int]) -> Vectors:
+        """Return the sum of the embeddings of each piece and of its position, shape ``(len(ids), width)``."""
+        pieces = np.array(ids, np.intp)
+        rows = np.empty((len(pieces), len(self.rare_mean)), np.float32)
+        is_rare = pieces >= len(self.common_codes)
+        rows[~is_rare] = self._common_rows(pieces[~is_rare])
+        rows[is_rare] = self._rare_rows(pieces[is_rare] - len(self.common_codes))
+        rows += self.positions[: len(pieces)]
+        return rows
+
+    def _common_rows(self, places: NDArray[np.intp]) -> Vectors:
+        codes = self.common_codes[places]
+        numbers = np.concatenate([codes & 15, codes >> 4], axis=-1).astype(np.float32) - 8
+        numbers *= self.common_scales[places].astype(np.float32)[..., None]
+        return numbers.reshape(len(places), -1)
+
+    def _rare_rows(self, places: NDArray[np.intp]) -> Vectors:
+        codes = self.rare_codes[places]
+        numbers = np.concatenate([codes >> shift & 3 for shift in (0, 2, 4, 6)], axis=-1).astype(np.float32) - 1.5
+        numbers *= self.rare_scales[places].astype(np.float32)[:, None]
+        return numbers + self.rare_mean
+
 
 EMBEDDINGS, VOCABULARY = "embeddings.npz", "vocabulary.npz"
 FILE_DIGESTS = {
@@ -220,4 +293,60 @@ def matrix_shape(name: str) -> tuple[int, int]:
 
 def share_network(source: Traversable | None = None) -> SharedModel[E5Network]:
     """Return a reference to the model of a folder, by default the package's."""
-    return encoder_network.share(E5Network, MODEL_FOLDER, source)
+    return onnx_runtime.share(E5Network, MODEL_FOLDER, source)
+
+
+KNOWN_SCRIPTS = (
+    "\0-\u06ff\u0750-\u077f\u08a0-\u08ff"  # Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic
+    "\u0900-\u0eff\u1000-\u139f\u1780-\u17ff"  # of India and Sri Lanka; Thai, Lao, Burmese, Georgian, Ethiopic, Khmer
+    "\u1c80-\u1cbf\u1d00-\u2bff\u2c60-\u2c7f\ua640-\ua69f\ua720-\ua7ff\U0001d400-\U0001d7ff"  # more of the first ones
+    "\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\uffef\U00020000-\U000323af"  # Chinese, Japanese, Korean; wide forms
+)
+"""The Unicode ranges of the scripts that the model was trained on."""
+_UNKNOWN_SCRIPT = lazy_pattern(f"[^{KNOWN_SCRIPTS}]")
+
+
+class E5Embedder:
+    """multilingual-e5-small: about 100 languages, 384 dimensions, about 5 ms for a short text.
+
+    The constructor is cheap; the first ``embed`` loads the model, once per process. ``source`` is the folder of its
+    files, by default the package's. Safe to share between threads, and in a forked child.
+    """
+
+    name = "multilingual-e5-small/int8 (query:/passage:)"
+    dim = HIDDEN_SIZE
+    similarity_floor = 0.72
+    """Unrelated texts have cosines of .72 to .79, whatever the language."""
+
+    def __init__(self, *, source: Traversable | None = None) -> None:
+        network = self._network = share_network(source)
+        self._embed = onnx_runtime.UnbatchedEncoder(lambda: network().embed, self.dim)
+        self.english_embedder = MiniLMEmbedder(adapts_questions=True)
+        """The embedder of the English vectors."""
+
+    def __repr__(self) -> str:
+        return call_repr("E5Embedder")
+
+    def coverage(self, text: str, /) -> float:
+        """The fraction in 0..1 of the text's letters whose script the model knows; 1.0 for a text without letters."""
+        if text.isascii():
+            return 1.0
+        letters = sum(map(str.isalpha, text))
+        return 1 - sum(map(str.isalpha, _UNKNOWN_SCRIPT.findall(text))) / letters if letters else 1.0
+
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
+        """Embed texts, shape ``(len(texts), 384)``, unit rows in the order given; ``is_query`` chooses the prefix.
+
+        Only the first 512 tokens of a text count, about 2,000 characters. Raises ``ModelDamaged`` if a file of the
+        model is missing or differs from the published one.
+        """
+        prefix = QUERY_PREFIX if is_query else PASSAGE_PREFIX
+        return self._embed([prefix + text for text in texts])
+
+    def embed_words(self, question: str, words: Sequence[str], /) -> Vectors:
+        """The vectors of words as they stand in a question, shape ``(len(words), 384)``: unit rows, or 0.
+
+        Each is the mean of the last states of the word's tokens. A word that is not found, such as a word beyond the
+        question's first 512 tokens, has zeros. Raises ``ModelDamaged`` as :meth:`embed` does.
+        """
+        return self._network().word_vectors(QUERY_PREFIX + question, words)

@@ -1,1 +1,0 @@
-"""The embedder multilingual-e5-small, and what runs on its layers."""

@@ -1,1 +1,0 @@
-"""Public values as JSON and back."""
