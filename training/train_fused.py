@@ -35,10 +35,17 @@ from ecphora.recall.candidate_reranking import CandidateReranking
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.fused import weights
 from ecphora.strategies.fused.candidate_pool import build_pool
-from ecphora.strategies.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ecphora.strategies.fused.feature_matrix import (
+    FORMER_STATE,
+    MISSING_NAMES,
+    NOT_A_FACT,
+    SUBJECT_AGREEMENT,
+    FeatureMatrix,
+    Genre,
+    build_feature_matrix,
+)
 from ecphora.strategies.fused.ranker import Ranker
 from ecphora.strategies.fused.reranking import MAX_LOG_ODDS, RERANKING_FEATURES, SECOND_RERANKING, RerankPolicy
-from ecphora.strategies.fused.statement_features import FORMER_STATE, MISSING_NAMES, NOT_A_FACT, SUBJECT_AGREEMENT
 from ecphora_bench.spaces import temporary_memory
 
 FOLDS = 3

@@ -11,7 +11,7 @@ from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.retrieval import dense
 from ecphora.strategies.fused.feature_matrix import genres
-from ecphora.strategies.fused.session_features import session_counts
+from ecphora.strategies.fused.features import session_counts
 from ecphora.testing.samples import sample_batch, sample_node
 
 TURNS = st.tuples(

@@ -10,15 +10,14 @@ from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.recall.ranking import Comparison, Ranking
 from ecphora.recall.reasons import CLAUSE_BUILDERS, _select_clauses
-from ecphora.strategies.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
-from ecphora.strategies.fused.reranking import RERANKING, SECOND_RERANKING
-from ecphora.strategies.fused.statement_features import (
+from ecphora.strategies.fused.feature_matrix import (
     FORMER_STATE,
     MISSING_NAMES,
     NOT_A_FACT,
     ROLE_AGREEMENT,
     SUBJECT_AGREEMENT,
 )
+from ecphora.strategies.fused.reranking import NEWER_ANSWER, OLDER_ANSWER, RERANKING, SECOND_RERANKING, SERIES_END
 from ecphora.testing import sample_batch, sample_node, sample_query
 
 TEXTS = ("A cat sat.", "It rained.", "A dog ran.")

@@ -13,7 +13,6 @@ from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Link
 from ecphora.strategies.fused import features
 from ecphora.strategies.fused.candidate_pool import CandidatePool, build_pool
-from ecphora.strategies.fused.features import asked_class
 from ecphora.testing.samples import sample_batch, sample_entity, sample_node, sample_query
 
 
@@ -92,6 +91,6 @@ def test_repeated_instance_tells_words_pairs_and_names_apart() -> None:
     pool = class_pool(question, cat="A cat.", guinea="A guinea pig.", rome="In Rome.")
     instances = asked_instances(question)
     assert instances is not None
-    mentions = asked_class._instance_mentions(pool, instances)
+    mentions = features._instance_mentions(pool, instances)
     word, pair, name = mentions.instances[np.argsort(mentions.row_index)].tolist()
     assert word < len(instances.terms) <= pair < len(instances.terms) + len(instances.pairs) <= name

@@ -16,7 +16,6 @@ from ecphora.retrieval import dense, entity_links, filters, fusion
 from ecphora.retrieval.bm25 import Postings
 from ecphora.retrieval.entity_links import ReachedRows
 from ecphora.strategies.fused import candidate_pool, features
-from ecphora.strategies.fused.features import centroid
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node, sample_query
 from ecphora.testing.samples import sample_english_vector
 
@@ -234,7 +233,7 @@ def test_centroid_is_of_three_and_the_residual_beside_eight() -> None:
         rest = (query.vector - cosine * vectors[leader]) / np.sqrt(1 - cosine**2)
         is_other = np.arange(len(vectors)) != leader
         residual = np.maximum(residual, vectors @ rest * is_other * pool.scores[leader])
-    found = centroid.compute(pool)
+    found = features.centroid_features(pool)
     assert found["centroid similarity"] == pytest.approx(vectors @ mean / np.linalg.norm(mean), abs=1e-3)
     assert found["residual similarity"] == pytest.approx(residual, abs=1e-3)
 

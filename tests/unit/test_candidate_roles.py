@@ -9,10 +9,9 @@ from ecphora import Episode, Memory
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.recall.candidate_reranking import CandidateReranking
 from ecphora.retrieval.fusion import LinearModel
-from ecphora.strategies.fused.feature_matrix import Genre
+from ecphora.strategies.fused.feature_matrix import ROLE_AGREEMENT, Genre, statement_features
 from ecphora.strategies.fused.ranker import Ranker
 from ecphora.strategies.fused.reranking import RerankPolicy
-from ecphora.strategies.fused.statement_features import ROLE_AGREEMENT, statement_features
 from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import ConstantReranker, FakeClock
 

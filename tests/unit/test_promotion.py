@@ -17,7 +17,7 @@ from ecphora.model.ports import Embedder, similarity_floor
 from ecphora.model.types import Kind
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval import validity
-from ecphora.strategies.fused import promotion
+from ecphora.strategies.fused import boosts
 from ecphora.testing import FakeClock
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
@@ -140,12 +140,12 @@ def test_promotion_boosts_an_update_without_a_score(tmp_path: Path) -> None:
         old, new = (graph.row(id_) for id_ in ("m0", "m1"))
         scores = graph.zeros()
         scores[old] = 5.0
-        boosts, path = promotion.promote_current(graph, query, scores, graph.episodes)
-        assert boosts[new] > 5.0
-        assert boosts[old] == 0.0
+        gains, path = boosts.promote_current(graph, query, scores, graph.episodes)
+        assert gains[new] > 5.0
+        assert gains[old] == 0.0
         assert path.parent[new] == old
-        boosts, _ = promotion.promote_current(graph, query, graph.zeros(), graph.episodes)
-        assert not boosts.any()  # an old statement without a score promotes nothing
+        gains, _ = boosts.promote_current(graph, query, graph.zeros(), graph.episodes)
+        assert not gains.any()  # an old statement without a score promotes nothing
 
 
 @pytest.mark.parametrize(("rank", "is_promoted"), [(0, True), (2, True), (3, False), (4, False)])
@@ -162,8 +162,8 @@ def test_only_the_best_promote_without_a_shared_term(tmp_path: Path, rank: int, 
         query = replace(query, vector=graph.vectors.view[graph.vector_positions[new]])
         scores = graph.zeros()
         scores[[*others[:rank], old, *others[rank:]]] = np.arange(9, 4, -1)
-        boosts, _ = promotion.promote_current(graph, query, scores, graph.episodes)
-        assert bool(boosts[new]) == is_promoted
+        gains, _ = boosts.promote_current(graph, query, scores, graph.episodes)
+        assert bool(gains[new]) == is_promoted
 
 
 @pytest.mark.parametrize(("share_of_old", "is_promoted"), [(0.6, True), (0.95, False)])
@@ -180,8 +180,8 @@ def test_successor_needs_half_of_the_cosine_without_a_shared_term(
         query = replace(query, vector=share_of_old * vectors[0] + share_of_new * rest)
         scores = graph.zeros()
         scores[old] = 5.0
-        boosts, _ = promotion.promote_current(graph, query, scores, graph.episodes)
-        assert bool(boosts[new]) == is_promoted
+        gains, _ = boosts.promote_current(graph, query, scores, graph.episodes)
+        assert bool(gains[new]) == is_promoted
 
 
 def test_confidence_of_an_update_has_three_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,9 @@ import pytest
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Filter, Query, Vector
+from ecphora.strategies.fused import features
 from ecphora.strategies.fused.candidate_pool import build_pool
-from ecphora.strategies.fused.features import compute_features, similarity
+from ecphora.strategies.fused.features import compute_features
 from ecphora.testing.samples import sample_batch, sample_graph, sample_node, sample_query
 
 ALONE, TOGETHER = "similarity", "similarity with previous turn"
@@ -47,7 +48,7 @@ def question(text: str = "Where?", *, is_english: bool = True) -> Query:
 
 
 def values(graph: Graph, query: Query) -> dict[str, list[float]]:
-    found = similarity.compute(build_pool(graph, query))
+    found = features.similarity_features(build_pool(graph, query))
     assert all(one.dtype == np.float32 for one in found.values())
     return {name: one.astype(float).tolist() for name, one in found.items()}
 
@@ -129,9 +130,9 @@ def test_english_vectors_need_no_coverage() -> None:
 
 def test_deviations_are_cut() -> None:
     one_close = values(build_graph([0.0] * 199 + [1.0], [0.0] * 199 + [1.0]), question())
-    assert max(one_close[ENGLISH]) == similarity.HIGHEST
+    assert max(one_close[ENGLISH]) == features.HIGHEST
     one_far = values(build_graph([1.0] * 199 + [0.0]), question(is_english=False))
-    assert min(one_far[ALONE]) == similarity.LOWEST
+    assert min(one_far[ALONE]) == features.LOWEST
 
 
 def test_texts_that_are_all_alike_or_a_question_without_vectors_say_nothing() -> None:

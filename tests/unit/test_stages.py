@@ -18,7 +18,7 @@ from ecphora.model.types import Edge, Episode, Filter, Kind, Link, Node, Query, 
 from ecphora.retrieval import bm25, dense, entity_links, filters, fusion
 from ecphora.retrieval.bm25 import WINDOW_SIZE, Postings, term_coverage
 from ecphora.strategies.baselines import Bm25
-from ecphora.strategies.fused import session_features
+from ecphora.strategies.fused import features
 from ecphora.testing import sample_batch, sample_entity, sample_graph, sample_node, sample_query, sample_vector
 
 VOCABULARY = ["river", "boat", "school", "lunch", "porto"]
@@ -363,7 +363,7 @@ def test_session_score_is_the_mean_of_the_best_three(
         rows = [row for row, other in enumerate(nodes) if node.session and other.session == node.session]
         best = sorted((max(0.0, float(scores[row])) for row in rows), reverse=True)[:3]
         expected.append(sum(best) / 3)
-    found = session_features.session_scores(graph, scores)
+    found = features.session_scores(graph, scores)
     assert found[graph.nodes["sessions"]] == pytest.approx([*expected, 0, 0, 0], abs=1e-6)
     assert found[-1] == 0
 
@@ -372,7 +372,7 @@ def test_session_score_leaves_out_all_but_the_best_three() -> None:
     nodes = [sample_node(f"n{number}", session="long") for number in range(6)]
     graph = apply_batch(Graph(), sample_batch(*nodes, revision=1))
     scores = np.array([4, 1, 6, 2, 5, 3], np.float32)
-    assert session_features.session_scores(graph, scores).tolist() == [5, 0]
+    assert features.session_scores(graph, scores).tolist() == [5, 0]
 
 
 # ---- empty graphs
@@ -381,7 +381,7 @@ def test_session_score_leaves_out_all_but_the_best_three() -> None:
 def test_stages_accept_empty_graphs() -> None:
     graph, query = Graph(), sample_query("river")
     assert bm25.bm25(graph, query).shape == bm25.bm25_with_previous_turn(graph, query).shape == (0,)
-    assert session_features.session_scores(graph, graph.zeros()).tolist() == [0]
+    assert features.session_scores(graph, graph.zeros()).tolist() == [0]
     assert fusion.top_rows(graph.zeros(), graph.episodes, 5).tolist() == []
     assert not filters.eligible(graph, replace(query, where=Filter(speakers=("Ana",)))).any()
     no_rows = np.empty(0, np.intp)

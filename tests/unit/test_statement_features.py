@@ -8,14 +8,14 @@ import pytest
 
 from ecphora.model.ports import Passage
 from ecphora.model.types import Query, Scores
-from ecphora.strategies.fused.feature_matrix import Genre
-from ecphora.strategies.fused.statement_features import (
+from ecphora.strategies.fused.feature_matrix import (
     FORMER_STATE,
     MISSING_NAMES,
     NOT_A_FACT,
     ROLE_AGREEMENT,
     STATEMENT_FEATURES,
     SUBJECT_AGREEMENT,
+    Genre,
     may_answer,
     statement_features,
 )

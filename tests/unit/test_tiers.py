@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.strategies.fused.promotion import TIER_STEP, raise_tiers
+from ecphora.strategies.fused.boosts import TIER_STEP, raise_tiers
 
 ROWS = st.lists(
     st.tuples(

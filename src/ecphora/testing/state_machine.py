@@ -15,7 +15,7 @@ from ..model.ports import SnapshotStore
 from ..model.types import ACCESS_KINDS, AccessKind, Edge, Kind, Link, Mark, NodeId, Tombstone, ValidityEnd, WriteBatch
 from ..remember import graph_cache
 from ..retrieval import dense, entity_links, importance
-from ..strategies.fused import session_features
+from ..strategies.fused import features
 from .samples import (
     NOON,
     SAMPLE_EMBEDDER,
@@ -100,7 +100,7 @@ def _assert_derived_columns(graph: Graph) -> None:
 
 
 def _turn_columns(graph: Graph) -> list[NDArray[Any]]:
-    counts = session_features.session_counts(graph)
+    counts = features.session_counts(graph)
     return [graph.previous_rows, graph.next_rows, graph.lengths_with_previous[0], *astuple(counts)]
 
 

@@ -1,8 +1,8 @@
 """Summaries of clusters: quotes of their members, or a language model's text if that is better and has sources.
 
 Cognitive Weave, Algorithm 1. Its equation 6 is the objective: what a summary leaves unsaid, and its cost. A language
-model's text is better if its L of equation 6 is smaller than that of the quotes, and if every sentence has a similar
-source.
+model's text is better if its L of equation 6 is smaller than L of the quotes, and if every sentence has a
+similar source.
 """
 
 from collections.abc import Callable, Sequence

@@ -16,12 +16,17 @@ from ...model.types import Mask, Query, Rows
 from ...retrieval.fusion import LinearModel
 from ...strategies.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel, answerability_features
 from ...strategies.fused.candidate_pool import build_pool
-from ...strategies.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ...strategies.fused.feature_matrix import (
+    FORMER_STATE,
+    MISSING_NAMES,
+    NOT_A_FACT,
+    FeatureMatrix,
+    Genre,
+    build_feature_matrix,
+)
 from ...strategies.fused.features import STATEMENT_GROUPS, feature_names_by_group
-from ...strategies.fused.newer_answers import OLDER_ANSWER, SERIES_END
 from ...strategies.fused.ranker import Ranker
-from ...strategies.fused.reranking import RERANKING_FEATURES
-from ...strategies.fused.statement_features import FORMER_STATE, MISSING_NAMES, NOT_A_FACT
+from ...strategies.fused.reranking import OLDER_ANSWER, RERANKING_FEATURES, SERIES_END
 from .regression import ChoiceSet, Numbers, fit_signed_choice, fit_signed_logistic
 
 NEGATIVE_FEATURES = frozenset(

@@ -12,9 +12,8 @@ import numpy as np
 from ...model.reprs import ShortRepr
 from ...model.types import Scores
 from ...retrieval.bm25 import K1
-from .feature_matrix import FeatureMatrix, dialogue_share, passage_share
+from .feature_matrix import ROLE_AGREEMENT, FeatureMatrix, dialogue_share, passage_share
 from .ranker import RankedPool
-from .statement_features import ROLE_AGREEMENT
 
 TOP_HITS = 5
 """How many of the best memories the features look at."""

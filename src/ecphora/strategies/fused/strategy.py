@@ -18,12 +18,11 @@ from ...retrieval import fusion, temporal
 from ...retrieval.dense import MEDIA, join_media, media_gain
 from ...retrieval.importance import DecayPolicy, decay
 from ...retrieval.temporal import THEN
-from . import feedback_boost, promotion, weights
+from . import boosts, feedback_boost, weights
 from .answerability import AnswerabilityModel
-from .boosts import GOAL, goal_doubt, goal_fit, same_text_loss
+from .boosts import GOAL, goal_doubt, goal_fit, raise_tiers, same_text_loss
 from .candidate_pool import CandidatePool, build_pool
 from .feature_matrix import FeatureMatrix, build_feature_matrix
-from .promotion import raise_tiers
 from .ranker import RankedPool, Ranker
 from .reranking import RerankPolicy
 
@@ -128,7 +127,7 @@ class Fused(ShortRepr):
             scores = scores + contributions["successor"] * pool.eligible
             contributions["expired"] = (-self.expired_penalty * scores * expired).astype(np.float32)
             scores = scores + contributions["expired"]
-        gain, path = promotion.promote_current(graph, query, scores, pool.eligible)
+        gain, path = boosts.promote_current(graph, query, scores, pool.eligible)
         if gain.any():
             contributions["current fact"], paths["current fact"] = gain, path
             scores = scores + gain

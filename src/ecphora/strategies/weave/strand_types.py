@@ -1,4 +1,4 @@
-"""Strands: their types, as recall follows them, and those that cue words or similarity make. Cognitive Weave, 3.3.4.
+"""Strands: their types, as recall follows them, and strands that cue words or similarity make. Cognitive Weave, 3.3.4.
 
 Causal strands by cue words: from cause to effect. Cognitive Weave, 3.4.2.
 
