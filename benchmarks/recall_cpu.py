@@ -69,13 +69,13 @@ class MeasuredReranker(LateInteractionReranker):
         super().__init__()
         self.stopwatch = stopwatch
 
-    def read_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
-        return self.stopwatch.measure(FIRST, super().read_codes, question, passages)
+    def score_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
+        return self.stopwatch.measure(FIRST, super().score_codes, question, passages)
 
-    def reread(
+    def rescore(
         self, question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
     ) -> NDArray[np.float64]:
-        return self.stopwatch.measure(AGAIN, super().reread, question, passages, log_odds, asked_on=asked_on)
+        return self.stopwatch.measure(AGAIN, super().rescore, question, passages, log_odds, asked_on=asked_on)
 
 
 def measure(memory: Memory, stopwatch: Stopwatch, question: str, rerank: str) -> list[float]:

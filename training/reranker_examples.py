@@ -55,7 +55,7 @@ class _Recorder:
     def __init__(self) -> None:
         self.passages: tuple[Passage, ...] = ()
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         del question, asked_on
         self.passages = tuple(passages)
         return np.zeros(len(passages))

@@ -155,7 +155,7 @@ def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator
     embedder.embed([question.text for question in case.questions], is_query=True)
     with temporary_memory(case, Dense(), embedder) as (memory, clock):
         end, graph = clock.now, memory.graph()
-        read_nodes, read_codes = memory._scope_writer.node_reader(graph), memory._scope_writer.code_source  # noqa: SLF001
+        read_nodes, score_codes = memory._scope_writer.node_reader(graph), memory._scope_writer.code_source  # noqa: SLF001
         space = QuerySpace.from_graph(case, graph, [])
         for question in case.questions:
             clock.now = question.asked_at or end
@@ -164,8 +164,8 @@ def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator
             if not len(pool.rows):
                 continue
             matrix = build_feature_matrix(pool)
-            reading = CandidateReranking(reranker, graph, query, read_nodes, is_mandatory=True, read_codes=read_codes)
-            matrix = policy.read(pool, matrix, ranker.score(matrix), ranker, answerability, 0.0, reading)
+            reading = CandidateReranking(reranker, graph, query, read_nodes, is_mandatory=True, score_codes=score_codes)
+            matrix = policy.rerank(pool, matrix, ranker.score(matrix), ranker, answerability, 0.0, reading)
             gold = frozenset(space.number_by_document[id_] for id_ in question.gold)
             yield FusedExample(
                 dataset=name,
@@ -234,15 +234,15 @@ def without_reranking(matrix: FeatureMatrix) -> FeatureMatrix:
     """A matrix as if nothing had been read."""
     zeros = np.zeros(len(matrix), np.float32)
     features = {**matrix.features, **dict.fromkeys(RERANKING_FEATURES, zeros)}
-    return replace(matrix, features=features, readings=np.full(len(matrix), np.nan, np.float32))
+    return replace(matrix, features=features, reranker_scores=np.full(len(matrix), np.nan, np.float32))
 
 
 def without_second_reranking(matrix: FeatureMatrix) -> FeatureMatrix:
     """A matrix as if nothing had been read again."""
-    readings = matrix.readings - matrix.features[SECOND_RERANKING]
-    readings[matrix.readings <= -MAX_LOG_ODDS] = -MAX_LOG_ODDS  # no answer, whatever the reranker says
+    reranker_scores = matrix.reranker_scores - matrix.features[SECOND_RERANKING]
+    reranker_scores[matrix.reranker_scores <= -MAX_LOG_ODDS] = -MAX_LOG_ODDS  # no answer, whatever the reranker says
     features = {**matrix.features, SECOND_RERANKING: np.zeros(len(matrix), np.float32)}
-    return replace(matrix, features=features, readings=readings)
+    return replace(matrix, features=features, reranker_scores=reranker_scores)
 
 
 def report_line(name: str, group: Sequence[FusedExample], learned: dict[str, list[FusedExample]]) -> str:

@@ -419,7 +419,7 @@ class Memory(OpenInEachProcess):
         )
         if reranker is DEFAULT_RERANKER:
             reranker = None if embedder is not None and embedder.name.startswith(HASHING) else LateInteractionReranker()
-        self._reranker = None if reranker is None else check_component("reranker", reranker, "a reranker", "read")
+        self._reranker = None if reranker is None else check_component("reranker", reranker, "a reranker", "score")
         self._set_zone(zone, clock)
         if auto_consolidate is not None and not isinstance(auto_consolidate, AutoConsolidate):
             raise InvalidInput(f"auto_consolidate is {show(auto_consolidate)}; give AutoConsolidate(every_turns=100)")
@@ -746,7 +746,7 @@ class Memory(OpenInEachProcess):
                 read_nodes,
                 time_limit=None if options.rerank_ms is None else options.rerank_ms / 1000,
                 is_mandatory=rerank_when is Rerank.ALWAYS,
-                read_codes=self._scope_writer.code_source,
+                score_codes=self._scope_writer.code_source,
             )
         )
         return PreparedRecall(

@@ -65,8 +65,8 @@ class TestRerankEndpoint(RerankerContract):
 
     @pytest.mark.medium
     def test_scores_are_those_of_the_endpoint(self, reranker: Reranker) -> None:
-        found = reranker.read(self.question, self.passages, asked_on=ASKED_ON)
-        expected = OverlapReranker().read(self.question, self.passages, asked_on=ASKED_ON)
+        found = reranker.score(self.question, self.passages, asked_on=ASKED_ON)
+        expected = OverlapReranker().score(self.question, self.passages, asked_on=ASKED_ON)
         np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
@@ -78,7 +78,7 @@ class FakeCrossEncoder:
             raise OSError("no such model")
 
     def predict(self, pairs: list[tuple[str, str]], *, activation_fn: Any, **_: object) -> object:
-        scores = [OverlapReranker().read(question, [Passage(text)], asked_on=ASKED_ON)[0] for question, text in pairs]
+        scores = [OverlapReranker().score(question, [Passage(text)], asked_on=ASKED_ON)[0] for question, text in pairs]
         return (activation_fn or (lambda logits: 1 / (1 + np.exp(-logits))))(np.array(scores, np.float32))
 
 
@@ -100,8 +100,8 @@ class TestCrossEncoder(RerankerContract):
         return CrossEncoderReranker("none")
 
     def test_scores_are_logits(self, reranker: Reranker) -> None:
-        found = reranker.read(self.question, self.passages, asked_on=ASKED_ON)
-        assert np.array_equal(found, OverlapReranker().read(self.question, self.passages, asked_on=ASKED_ON))
+        found = reranker.score(self.question, self.passages, asked_on=ASKED_ON)
+        assert np.array_equal(found, OverlapReranker().score(self.question, self.passages, asked_on=ASKED_ON))
 
 
 class FakeEngine:
@@ -141,7 +141,7 @@ class TestLlamaCpp(RerankerContract):
 
     def test_long_passage_is_cut_until_it_fits(self, reranker: Reranker) -> None:
         passages = [Passage("Ana lives in Porto." + " and more" * 900), Passage("more " * 900 + "where Ana lives")]
-        found = reranker.read("Where does Ana live?", passages, asked_on=ASKED_ON)
+        found = reranker.score("Where does Ana live?", passages, asked_on=ASKED_ON)
         assert found[0] > found[1] == -6
 
 

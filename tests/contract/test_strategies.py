@@ -31,7 +31,7 @@ class RowNumberReranker:
     def __call__(self, rows: Rows, _eligible: Mask, /) -> Scores:
         return np.where(rows % 3 == 2, np.nan, 5 * np.cos(rows)).astype(np.float32)
 
-    def reread(self, _rows: Rows, _log_odds: Scores, /) -> Scores:
+    def rescore(self, _rows: Rows, _log_odds: Scores, /) -> Scores:
         raise AssertionError("simple rereads nothing")
 
     def passages(self, _rows: Rows, /) -> list[Passage]:

@@ -166,11 +166,11 @@ def test_vector_is_the_same_to_the_last_bit_beside_others(embedder: Embedder) ->
 def test_readings_are_the_same_to_the_last_bit_beside_others() -> None:
     question, first = QUESTIONS[0], np.zeros(len(PASSAGES))
     used = LateInteractionReranker()
-    used.read(QUESTIONS[1], PASSAGES[::3], asked_on=ASKED_ON)
-    alone = [LateInteractionReranker().read(question, [passage], asked_on=ASKED_ON)[0] for passage in PASSAGES]
-    assert used.read(question, PASSAGES, asked_on=ASKED_ON).tolist() == alone
-    again = [used.reread(question, [passage], np.zeros(1), asked_on=ASKED_ON)[0] for passage in PASSAGES]
-    assert used.reread(question, PASSAGES, first, asked_on=ASKED_ON).tolist() == again
+    used.score(QUESTIONS[1], PASSAGES[::3], asked_on=ASKED_ON)
+    alone = [LateInteractionReranker().score(question, [passage], asked_on=ASKED_ON)[0] for passage in PASSAGES]
+    assert used.score(question, PASSAGES, asked_on=ASKED_ON).tolist() == alone
+    again = [used.rescore(question, [passage], np.zeros(1), asked_on=ASKED_ON)[0] for passage in PASSAGES]
+    assert used.rescore(question, PASSAGES, first, asked_on=ASKED_ON).tolist() == again
 
 
 def test_update_scores_are_the_same_to_the_last_bit_beside_others() -> None:

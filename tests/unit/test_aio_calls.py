@@ -79,10 +79,10 @@ class GatedReranker(ConstantReranker):
         super().__init__()
         self.gate = gate
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Read once the gate is open."""
         self.gate.stop()
-        return super().read(question, passages, asked_on=asked_on)
+        return super().score(question, passages, asked_on=asked_on)
 
 
 class GatedStore(SQLiteStore):

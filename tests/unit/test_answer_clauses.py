@@ -52,12 +52,12 @@ def test_clause_of_the_reader_counts_both_readings(
 
 
 @pytest.mark.parametrize("feature", [RERANKING, SECOND_RERANKING])
-def test_clause_of_the_reader_needs_one_reading(feature: str) -> None:
+def test_clause_of_the_reranker_needs_one_reading(feature: str) -> None:
     assert clauses_of({feature: (3, 1, 1)}) == ["is likelier to answer, says the reranker"]
 
 
 @pytest.mark.parametrize(
-    ("readings", "index", "is_said"),
+    ("reranker_scores", "index", "is_said"),
     [
         ((4, 1, 0), 0, True),
         ((3, 2.9, 0), 0, False),  # the next one is as likely
@@ -66,10 +66,12 @@ def test_clause_of_the_reader_needs_one_reading(feature: str) -> None:
         ((1, 2, 2), 2, False),
     ],
 )
-def test_clause_of_the_reader_needs_a_clear_lead_over_each_memory_near(
-    readings: Sequence[float], index: int, *, is_said: bool
+def test_clause_of_the_reranker_needs_a_clear_lead_over_each_memory_near(
+    reranker_scores: Sequence[float], index: int, *, is_said: bool
 ) -> None:
-    assert clauses_of({RERANKING: readings}, index=index) == ["is likelier to answer, says the reranker"] * is_said
+    assert (
+        clauses_of({RERANKING: reranker_scores}, index=index) == ["is likelier to answer, says the reranker"] * is_said
+    )
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ class GivenReranker:
         self.received_rows += rows.tolist()
         return np.resize(np.array(self.log_odds, np.float32), len(rows))
 
-    def reread(self, _rows: Rows, _log_odds: Scores, /) -> Scores:
+    def rescore(self, _rows: Rows, _log_odds: Scores, /) -> Scores:
         raise AssertionError("simple rereads nothing")
 
     def passages(self, _rows: Rows, /) -> list[Passage]:

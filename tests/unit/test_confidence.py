@@ -82,10 +82,10 @@ def test_confidence_is_that_of_the_five_best_memories() -> None:
 def read_matrix(*log_odds: float) -> tuple[FeatureMatrix, RankedPool]:
     """A matrix whose first rows were read, and its ranked pool, in which the first row is the best."""
     matrix = build_feature_matrix(build_pool(sample_graph(), sample_query("Where is the flat?")))
-    readings = np.full(len(matrix), np.nan, np.float32)
-    readings[: len(log_odds)] = log_odds
+    reranker_scores = np.full(len(matrix), np.nan, np.float32)
+    reranker_scores[: len(log_odds)] = log_odds
     scores = np.arange(len(matrix), 0, -1, dtype=np.float32)
-    return replace(matrix, readings=readings), RankedPool({}, scores, scores - 14)
+    return replace(matrix, reranker_scores=reranker_scores), RankedPool({}, scores, scores - 14)
 
 
 def reading_values(*log_odds: float) -> list[float]:
@@ -94,7 +94,12 @@ def reading_values(*log_odds: float) -> list[float]:
     return [values[name] for name in RERANKING_NAMES]
 
 
-RERANKING_NAMES = ("best reading", "reading of top", "log sum of readings", "second best reading")
+RERANKING_NAMES = (
+    "best reranker score",
+    "reranker score of top",
+    "log sum of reranker scores",
+    "second best reranker score",
+)
 
 
 def test_confidence_depends_on_the_readings() -> None:
@@ -122,7 +127,7 @@ def test_confidence_weighs_passages_apart() -> None:
     values = dict(zip(ANSWERABILITY_FEATURES, found.tolist(), strict=True))
     assert values["passage share"] == pytest.approx(0.4)
     assert values["top log-odds, of passages"] == pytest.approx(0.4 * values["top log-odds"])
-    assert values["best reading, of passages"] == pytest.approx(0.4 * 2.0)
+    assert values["best reranker score, of passages"] == pytest.approx(0.4 * 2.0)
 
 
 def test_first_hit_that_was_not_read_counts_as_the_worst() -> None:

@@ -28,7 +28,7 @@ class Clock:
 
 
 def read_one(reranker: FallbackReranker) -> float:
-    return float(reranker.read(QUESTION, PASSAGES[:1], asked_on=TODAY)[0])
+    return float(reranker.score(QUESTION, PASSAGES[:1], asked_on=TODAY)[0])
 
 
 @pytest.mark.parametrize("error", [RerankerUnavailable("no answer"), LLMUnavailable("no answer")])
@@ -91,10 +91,10 @@ def test_only_one_call_tries_the_reader_after_a_pause() -> None:
     clock, begun, may_end = Clock(), Event(), Event()
 
     class Slow(ConstantReranker):
-        def read(self, *arguments: Any, asked_on: date) -> Any:
+        def score(self, *arguments: Any, asked_on: date) -> Any:
             begun.set()
             assert may_end.wait(30)
-            return super().read(*arguments, asked_on=asked_on)
+            return super().score(*arguments, asked_on=asked_on)
 
     slow, fallback = Slow(1, error=RerankerUnavailable("no")), ConstantReranker(2)
     may_end.set()

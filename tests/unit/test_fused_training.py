@@ -29,9 +29,9 @@ from ecphora.strategies.fused.reranking import RERANKING_FEATURES
 
 
 def pool(
-    columns: Mapping[str, list[float]], genres: Sequence[int], readings: Sequence[float] | None = None
+    columns: Mapping[str, list[float]], genres: Sequence[int], reranker_scores: Sequence[float] | None = None
 ) -> FeatureMatrix:
-    """A matrix of rows with these features; ``readings`` are a reranker's log-odds, None if it has read none."""
+    """A matrix of rows with these features; ``reranker_scores`` are a reranker's log-odds, None if it has read none."""
     size = len(genres)
     own = np.zeros((size, 2), np.bool_)
     zeros = np.zeros(size, np.float32)
@@ -50,7 +50,9 @@ def pool(
         term_coverage=TermCoverage(np.ones(2), np.array([True, True]), own, own),
         has_query_date=False,
         has_unknown_entity=False,
-        readings=np.full(size, np.nan, np.float32) if readings is None else np.array(readings, np.float32),
+        reranker_scores=np.full(size, np.nan, np.float32)
+        if reranker_scores is None
+        else np.array(reranker_scores, np.float32),
     )
 
 
@@ -61,7 +63,7 @@ def example(
     genre: Genre = Genre.UTTERANCE,
     answerable: bool = True,
     columns: Mapping[str, list[float]] | None = None,
-    readings: Sequence[float] | None = None,
+    reranker_scores: Sequence[float] | None = None,
     dataset: str = "s",
 ) -> FusedExample:
     return FusedExample(
@@ -69,7 +71,7 @@ def example(
         space="one",
         question_id="q",
         is_full_space=True,
-        matrix=pool({"good": good, **(columns or {})}, [genre] * len(good), readings),
+        matrix=pool({"good": good, **(columns or {})}, [genre] * len(good), reranker_scores),
         document_numbers=np.arange(len(good)),
         gold=frozenset(gold),
         is_answerable=answerable,
@@ -175,7 +177,7 @@ def test_ranker_learns_from_the_best_rows_of_a_question() -> None:
 
 
 def test_features_that_no_row_has_keep_the_weight_of_the_prior() -> None:
-    """Feedback has no readings: what the package learned of them stays."""
+    """Feedback has no scores of a reranker: what the package learned of them stays."""
     prior_model = LinearModel(-3.0, {"reranking": 0.7, "older answer": -2.0, "date match": 0.5, "good": 0.2})
     prior = Ranker(prior_model, *UNTRAINED.ranker.models[1:])
     found = train_ranker(EXAMPLES, prior).utterance.weights  # neither "reranking" nor "older answer"; no date match
@@ -240,11 +242,11 @@ def test_answerability_separates_answerable_questions() -> None:
 
 @pytest.mark.medium
 def test_answerability_of_questions_that_were_read_is_trained_apart() -> None:
-    def questions(readings: Sequence[float] | None, *, answerable: bool) -> list[FusedExample]:
+    def questions(reranker_scores: Sequence[float] | None, *, answerable: bool) -> list[FusedExample]:
         gold = {0} if answerable else set()
         return [
             example([1.0 + 0.01 * n, 0.0], gold, answerable=answerable,
-                    readings=None if readings is None else [value + 0.01 * n for value in readings])
+                    reranker_scores=reranker_scores and [value + 0.01 * n for value in reranker_scores])
             for n in range(20)
         ]  # fmt: skip
 
@@ -254,21 +256,21 @@ def test_answerability_of_questions_that_were_read_is_trained_apart() -> None:
     found = train_answerability(read, ranker, prior)
     assert (found.unread_weights, found.unread_bias) == (prior.unread_weights, 0.25)
     by_name = dict(zip(ANSWERABILITY_FEATURES, found.read_weights, strict=True))
-    assert by_name["best reading"] > 0
+    assert by_name["best reranker score"] > 0
     values = [found.probability(one.matrix, ranker.score(one.matrix)) for one in read]
     assert min(values[:20]) > 0.5 > max(values[20:])
     unread = [*questions(None, answerable=True), *questions(None, answerable=False)]
     both = train_answerability([*read, *unread], ranker, prior)
     assert (both.read_weights, both.read_bias) == (found.read_weights, found.read_bias)
     assert all(weight == 0 for name, weight in zip(ANSWERABILITY_FEATURES, both.unread_weights, strict=True)
-               if "reading" in name)  # fmt: skip
+               if "reranker score" in name)  # fmt: skip
 
 
-def test_answerability_features_of_readings_vectors_and_genres() -> None:
-    readings = [0.5, np.nan, 2.0, -1.0]
+def test_answerability_features_of_reranker_scores_vectors_and_genres() -> None:
+    reranker_scores = [0.5, np.nan, 2.0, -1.0]
     genres = [Genre.UTTERANCE, Genre.LONG_TURN, Genre.STATEMENT, Genre.PASSAGE]
     matrix = replace(
-        pool({"good": [3.0, 2.0, 1.0, 0.0]}, genres, readings),
+        pool({"good": [3.0, 2.0, 1.0, 0.0]}, genres, reranker_scores),
         english_cosine=np.array([0.1, 0.7, 0.2, 0.3], np.float32),
     )
     ranker = Ranker(*[LinearModel(-3, {"good": 1.0})] * len(Genre))
@@ -280,24 +282,31 @@ def test_answerability_features_of_readings_vectors_and_genres() -> None:
     found = values(matrix)
     assert found["English cosine"] == pytest.approx(0.7)
     assert found["conversation share"] == 0.5
-    assert (found["best reading"], found["second best reading"], found["reading of top"]) == (2.0, 0.5, 0.5)
+    assert (found["best reranker score"], found["second best reranker score"], found["reranker score of top"]) == (
+        2.0,
+        0.5,
+        0.5,
+    )
     total = sum(1 / (1 + np.exp(-one)) for one in (0.5, 2.0, -1.0))
-    assert found["log sum of readings"] == pytest.approx(np.log(total + 1e-4), abs=1e-5)
-    top_unread = values(replace(matrix, readings=np.array([np.nan, 0.5, 2.0, -1.0], np.float32)))
-    assert top_unread["reading of top"] == -1.0  # as bad as the worst that was read
-    assert values(replace(matrix, readings=np.array([np.nan, 4.0, np.nan, np.nan])))["second best reading"] == 4.0
+    assert found["log sum of reranker scores"] == pytest.approx(np.log(total + 1e-4), abs=1e-5)
+    top_unread = values(replace(matrix, reranker_scores=np.array([np.nan, 0.5, 2.0, -1.0], np.float32)))
+    assert top_unread["reranker score of top"] == -1.0  # as bad as the worst that was read
+    assert (
+        values(replace(matrix, reranker_scores=np.array([np.nan, 4.0, np.nan, np.nan])))["second best reranker score"]
+        == 4.0
+    )
     assert matrix.is_read
-    unread = replace(matrix, readings=np.full(4, np.nan, np.float32))
+    unread = replace(matrix, reranker_scores=np.full(4, np.nan, np.float32))
     assert not unread.is_read
-    assert [value for name, value in values(unread).items() if "reading" in name] == [0.0] * 5
+    assert [value for name, value in values(unread).items() if "reranker score" in name] == [0.0] * 5
 
 
 def test_answerability_uses_the_weights_for_what_was_read() -> None:
     count = len(ANSWERABILITY_FEATURES)
     model = replace(UNTRAINED.answerability, read_bias=2.0, unread_bias=-2.0)
     ranker = Ranker(*[LinearModel(-3, {})] * len(Genre))
-    for readings, expected in ((None, 1 / (1 + np.exp(2))), ([1.0, np.nan], 1 / (1 + np.exp(-2)))):
-        matrix = pool({}, [0, 0], readings)
+    for reranker_scores, expected in ((None, 1 / (1 + np.exp(2))), ([1.0, np.nan], 1 / (1 + np.exp(-2)))):
+        matrix = pool({}, [0, 0], reranker_scores)
         assert model.probability(matrix, ranker.score(matrix)) == pytest.approx(expected)
     assert len(model.read_weights) == len(model.unread_weights) == count
     nothing = pool({}, [0, 0])

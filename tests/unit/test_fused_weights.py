@@ -55,9 +55,9 @@ def test_file_needs_the_weights_of_every_genre_and_both_answerability_models() -
 
 def test_answerability_features_that_a_file_lacks_have_no_weight() -> None:
     found = json.loads(written.format_fused_model(UNTRAINED, {}))
-    found["answerability"]["read"] = {"bias": 1.5, "features": {"best reading": 2.0}}
+    found["answerability"]["read"] = {"bias": 1.5, "features": {"best reranker score": 2.0}}
     _, answerability = weights.parse_fused_model(json.dumps(found))
-    place = ANSWERABILITY_FEATURES.index("best reading")
+    place = ANSWERABILITY_FEATURES.index("best reranker score")
     assert answerability.read_weights[place] == 2.0
     assert sum(map(abs, answerability.read_weights)) == 2.0
     assert answerability.read_bias == 1.5

@@ -84,7 +84,7 @@ def test_endpoint_on_the_loopback_is_asked_directly(set_proxies: SetVariables) -
     set_proxies(HTTP_PROXY=NOBODY, http_proxy=NOBODY, ALL_PROXY="socks5://127.0.0.1:1")
     with FakeRerankServer("jina") as server:
         reranker = EndpointReranker("m", shape="jina", base_url=server.url, retries=0)
-        assert len(reranker.read("Where?", [Passage("Here.")], asked_on=date(2026, 5, 3))) == 1
+        assert len(reranker.score("Where?", [Passage("Here.")], asked_on=date(2026, 5, 3))) == 1
         reranker.close()
 
 
@@ -93,7 +93,7 @@ MODELS: tuple[tuple[type[EcphoraError], Callable[[str], object]], ...] = (
     (LLMUnavailable, lambda url: OpenAILLM("m", base_url=url, retries=0).complete(Prompt("", "Hello"))),
     (
         RerankerUnavailable,
-        lambda url: EndpointReranker("m", shape="jina", base_url=url, retries=0).read(
+        lambda url: EndpointReranker("m", shape="jina", base_url=url, retries=0).score(
             "Where?", [Passage("Here.")], asked_on=date(2026, 5, 3)
         ),
     ),

@@ -38,7 +38,7 @@ def reranker() -> LateInteractionReranker:
 
 
 def best(reranker: LateInteractionReranker, question: str, passages: Sequence[Passage]) -> int:
-    return int(np.argmax(reranker.read(question, passages, asked_on=DAY)))
+    return int(np.argmax(reranker.score(question, passages, asked_on=DAY)))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_short_turn_is_read_with_the_turn_before(reranker: LateInteractionRerank
     question = "How many guests came to the wedding?"
     turn = Passage("Forty, I think.", speaker="Ana")
     with_question = Passage("Forty, I think.", speaker="Ana", previous_turn="Bo: How many guests were there?")
-    scores = reranker.read(question, [turn, with_question], asked_on=DAY)
+    scores = reranker.score(question, [turn, with_question], asked_on=DAY)
     assert scores[1] > scores[0]
 
 
@@ -78,9 +78,9 @@ def test_short_turn_is_read_with_the_turn_before(reranker: LateInteractionRerank
 def test_codes_of_a_text_give_the_scores_of_the_text(reranker: LateInteractionReranker) -> None:
     passages = [Passage(f"Ana has {count} bikes.", speaker="Bo", previous_turn="Ana: How many?") for count in range(3)]
     previous, *own = reranker.encode(["Ana: How many?", *(passage.own_text for passage in passages)])
-    from_codes = reranker.read_codes("How many bikes?", [PassageCodes(one, previous) for one in own])
-    anew = LateInteractionReranker().read("How many bikes?", passages[::-1], asked_on=DAY)[::-1]
-    assert from_codes.tolist() == reranker.read("How many bikes?", passages, asked_on=DAY).tolist() == anew.tolist()
+    from_codes = reranker.score_codes("How many bikes?", [PassageCodes(one, previous) for one in own])
+    anew = LateInteractionReranker().score("How many bikes?", passages[::-1], asked_on=DAY)[::-1]
+    assert from_codes.tolist() == reranker.score("How many bikes?", passages, asked_on=DAY).tolist() == anew.tolist()
 
 
 @pytest.mark.medium
@@ -100,7 +100,7 @@ def test_codes_come_from_the_run_that_embeds_a_text(monkeypatch: pytest.MonkeyPa
     (codes,) = reranker.encode(["A text of this test."])
     embedder.embed(["A question of this test?"], is_query=True)
     embedder.embed_words("A question of this test?", ["question", "test"])
-    reranker.read_codes("A question of this test?", [PassageCodes(codes)])
+    reranker.score_codes("A question of this test?", [PassageCodes(codes)])
     assert len(runs) == 2
     assert codes == network.codec.encode(network.token_states("passage: A text of this test."))
 
@@ -139,14 +139,14 @@ def test_part_of_a_long_text_that_matches_the_question_is_read(at: int) -> None:
 def test_reader_reads_a_bounded_number_of_tokens(reranker: LateInteractionReranker) -> None:
     codes = reranker.encode(["The mill by the river was painted blue, " * 8, "Ana has a bike."])
     pairs = [PassageCodes(codes[0])] * 20
-    assert np.isfinite(reranker.read_codes("Who has a bike?", pairs)).sum() == MAX_READ_TOKENS // MAX_TEXT_TOKENS
-    assert np.isfinite(reranker.read_codes("Who has a bike?", [PassageCodes(codes[1])] * 20)).all()
+    assert np.isfinite(reranker.score_codes("Who has a bike?", pairs)).sum() == MAX_READ_TOKENS // MAX_TEXT_TOKENS
+    assert np.isfinite(reranker.score_codes("Who has a bike?", [PassageCodes(codes[1])] * 20)).all()
 
 
 @pytest.mark.medium
 @pytest.mark.parametrize("text", ["", " ", "\ud800", "🙂" * 500, "?!"])
 def test_any_text_has_a_score(text: str, reranker: LateInteractionReranker) -> None:
-    found = reranker.read(text, [Passage(text), Passage(text, previous_turn=text, title=text)], asked_on=DAY)
+    found = reranker.score(text, [Passage(text), Passage(text, previous_turn=text, title=text)], asked_on=DAY)
     assert np.isfinite(found).all()
 
 
@@ -154,9 +154,9 @@ def test_any_text_has_a_score(text: str, reranker: LateInteractionReranker) -> N
 def test_passages_are_read_again_by_a_cross_encoder(reranker: LateInteractionReranker) -> None:
     question = "Where does Ana work?"
     passages = [Passage("Since May I work at Miller's.", speaker="Ana"), Passage("Ana sings.", speaker="Bo")]
-    first = reranker.read(question, passages, asked_on=DAY)
+    first = reranker.score(question, passages, asked_on=DAY)
     second = E5CrossEncoder().score(question, passages, asked_on=DAY)
-    found = reranker.reread(question, passages, first, asked_on=DAY)
+    found = reranker.rescore(question, passages, first, asked_on=DAY)
     assert found == pytest.approx(SUM_SHARE * (first + second))
     assert second[0] > second[1] + 1
 
@@ -169,7 +169,7 @@ def test_passage_that_is_too_long_for_the_cross_encoder_keeps_its_first_score(
     longest = " ".join(["blue"] * MAX_TEXT_TOKENS_READ_AGAIN)
     assert len(network.tokenize(longest, 1_000)) == MAX_TEXT_TOKENS_READ_AGAIN
     passages = [Passage(longest), Passage(f"{longest} blue")]
-    found = reranker.reread("What is blue?", passages, np.array([100.0, 100.0]), asked_on=DAY)
+    found = reranker.rescore("What is blue?", passages, np.array([100.0, 100.0]), asked_on=DAY)
     assert found[0] < 90.0
     assert found[1] == 100.0
 
@@ -189,7 +189,7 @@ def test_cross_encoder_reads_the_turn_before_and_the_day() -> None:
 @pytest.mark.medium
 @pytest.mark.parametrize("text", ["", "\ud800", "🙂" * 500])
 def test_any_text_can_be_read_again(text: str, reranker: LateInteractionReranker) -> None:
-    found = reranker.reread(text, [Passage(text), Passage("a", previous_turn=text)], np.zeros(2), asked_on=DAY)
+    found = reranker.rescore(text, [Passage(text), Passage("a", previous_turn=text)], np.zeros(2), asked_on=DAY)
     assert np.isfinite(found).all()
 
 
@@ -211,7 +211,7 @@ def test_recall_goes_on_without_the_adapters(tmp_path: Path, monkeypatch: pytest
 def test_recall_goes_on_if_the_model_is_missing(tmp_path: Path) -> None:
     reranker = LateInteractionReranker(source=tmp_path)
     with pytest.raises(RerankerUnavailable, match=r"cannot read the model file .*; fix it with: pip install"):
-        reranker.read("Where?", [Passage("Here.")], asked_on=DAY)
+        reranker.score("Where?", [Passage("Here.")], asked_on=DAY)
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reranker=reranker) as memory:
         memory.remember("I moved to Porto.", speaker="Ana")
         found = memory.recall("Where does Ana live?", rerank="always")

@@ -261,7 +261,7 @@ def test_reader_reads_the_question_with_the_name(tmp_path: Path) -> None:
         name = "listener"
         batch_size = 8
 
-        def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+        def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
             questions.add((question, asked_on))
             return np.zeros(len(passages))
 

@@ -39,7 +39,7 @@ def test_request_has_the_form_of_its_shape(shape: str, body: dict[str, Any]) -> 
         FakeRerankServer(shape) as server,
         closing(EndpointReranker("small", shape=shape, base_url=server.url, api_key=KEY)) as reranker,
     ):
-        reranker.read(QUESTION, PASSAGES, asked_on=TODAY)
+        reranker.score(QUESTION, PASSAGES, asked_on=TODAY)
     assert server.requests == [body]
     assert server.authorizations == [f"Bearer {KEY}"]
 
@@ -84,7 +84,7 @@ def rerank(*responses: Any, **options: Any) -> list[float]:
         FakeRerankServer("jina", *responses) as server,
         closing(EndpointReranker("m", shape="jina", base_url=server.url, sleep=waits.append, **options)) as reranker,
     ):
-        return [round(float(score), 2) for score in reranker.read(QUESTION, PASSAGES, asked_on=TODAY)]
+        return [round(float(score), 2) for score in reranker.score(QUESTION, PASSAGES, asked_on=TODAY)]
 
 
 def results(*scores: object) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def test_empty_passage_is_sent_as_a_space() -> None:
         FakeRerankServer("jina") as server,
         closing(EndpointReranker("m", shape="jina", base_url=server.url)) as reranker,
     ):
-        reranker.read(QUESTION, [Passage("")], asked_on=TODAY)
+        reranker.score(QUESTION, [Passage("")], asked_on=TODAY)
     assert server.requests[0]["documents"] == [" "]
 
 
@@ -151,4 +151,4 @@ def test_invalid_response_is_an_error(answer: Any) -> None:
 def test_missing_httpx2_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(RerankerUnavailable, match=r"ecphora\[openai\]"):
-        EndpointReranker("m", shape="jina").read(QUESTION, PASSAGES, asked_on=TODAY)
+        EndpointReranker("m", shape="jina").score(QUESTION, PASSAGES, asked_on=TODAY)

@@ -89,7 +89,7 @@ class GivenReranker:
         self.received_rows += rows.tolist()
         return np.resize(np.array(self.log_odds, np.float32), len(rows))
 
-    def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
+    def rescore(self, rows: Rows, log_odds: Scores, /) -> Scores:
         self.reread_rows += rows.tolist()
         return log_odds + np.float32(self.again)
 
@@ -113,7 +113,7 @@ def matrix_of(pool: CandidatePool, scores: Sequence[float]) -> FeatureMatrix:
 def read_with(
     policy: RerankPolicy, pool: CandidatePool, matrix: FeatureMatrix, reranker: GivenReranker, confidence: float = 0.5
 ) -> FeatureMatrix:
-    return policy.read(pool, matrix, RANKER.score(matrix), RANKER, ANSWERABILITY, confidence, reranker)
+    return policy.rerank(pool, matrix, RANKER.score(matrix), RANKER, ANSWERABILITY, confidence, reranker)
 
 
 def preference_of(value: float, pool: CandidatePool) -> dict[str, RecencyPreference]:
@@ -219,8 +219,8 @@ def test_reading_is_relative_to_what_was_not_read() -> None:
     worse_half = -2.0  # the median of -3 and -1
     assert found.features[RERANKING][:6].tolist() == [1.0 - worse_half, -1.0, 0.0, 1.0, 0.0, 0.0]
     assert not found.features[RERANKING][6:].any()
-    assert np.isnan(found.readings[[2, 4, 5]]).all()
-    assert found.readings[[0, 1, 3]].tolist() == [1.0, -3.0, -1.0]
+    assert np.isnan(found.reranker_scores[[2, 4, 5]]).all()
+    assert found.reranker_scores[[0, 1, 3]].tolist() == [1.0, -3.0, -1.0]
     assert found.is_read
     assert not matrix.is_read
     for name, values in matrix.features.items():
@@ -239,20 +239,20 @@ def test_candidates_that_were_not_read_are_like_the_worse_half(log_odds: tuple[f
 def test_reader_log_odds_have_a_bound() -> None:
     pool = pool_of()
     found = read_with(NO_PREFERENCE, pool, matrix_of(pool, [5.0, 4.0, 3.0]), GivenReranker([1e9, -1e9, np.nan]))
-    assert found.readings[:2].tolist() == [MAX_LOG_ODDS, -MAX_LOG_ODDS]
+    assert found.reranker_scores[:2].tolist() == [MAX_LOG_ODDS, -MAX_LOG_ODDS]
     assert found.features[RERANKING][:2].tolist() == [2 * MAX_LOG_ODDS, 0.0]
     again = read_with(NO_PREFERENCE, pool, matrix_of(pool, [5.0, 5.0]), GivenReranker([7.0, 7.0], again=90.0))
-    assert again.readings[0] == MAX_LOG_ODDS
+    assert again.reranker_scores[0] == MAX_LOG_ODDS
     assert again.features[SECOND_RERANKING][0] == MAX_LOG_ODDS - 7
 
 
 def test_second_reading_is_what_it_says_more() -> None:
     pool, reranker = pool_of(), GivenReranker([1.0, 1.5, 0.5], again=-0.75)
-    found = read_with(RerankPolicy({}, max_reread=2), pool, matrix_of(pool, [3.0, 2.5, 2.0]), reranker)
+    found = read_with(RerankPolicy({}, max_rescore=2), pool, matrix_of(pool, [3.0, 2.5, 2.0]), reranker)
     assert reranker.reread_rows == pool.rows[[0, 1]].tolist()
     assert found.features[SECOND_RERANKING][:4].tolist() == [-0.75, -0.75, 0.0, 0.0]
-    assert found.readings[:3].tolist() == [0.25, 0.75, 0.5]
-    assert found.features[RERANKING][:3].tolist() == [0.25, 0.75, -0.25]  # relative to the first readings
+    assert found.reranker_scores[:3].tolist() == [0.25, 0.75, 0.5]
+    assert found.features[RERANKING][:3].tolist() == [0.25, 0.75, -0.25]  # relative to the first scores
 
 
 @pytest.mark.parametrize(
@@ -264,10 +264,10 @@ def test_best_is_read_again_in_doubt(confidence: float, is_mandatory: bool, is_r
     reranker = GivenReranker([1.0, 1.5, 0.5], again=-0.75, is_mandatory=is_mandatory)
     matrix, nothing = matrix_of(pool, [3.0, 2.5, 2.0]), (0.0,) * len(ANSWERABILITY_FEATURES)
     given = AnswerabilityModel(nothing, float(np.log(confidence / (1 - confidence))), nothing, 0.0)
-    found = policy.read(pool, matrix, RANKER.score(matrix), RANKER, given, 0.5, reranker)
+    found = policy.rerank(pool, matrix, RANKER.score(matrix), RANKER, given, 0.5, reranker)
     assert reranker.reread_rows == (pool.rows[[0]].tolist() if is_read_again else [])
     assert found.features[SECOND_RERANKING][0] == (-0.75 if is_read_again else 0.0)
-    assert found.readings[0] == (0.25 if is_read_again else 1.0)
+    assert found.reranker_scores[0] == (0.25 if is_read_again else 1.0)
 
 
 def test_contributions_sum_to_the_scores() -> None:
@@ -281,7 +281,7 @@ def test_contributions_sum_to_the_scores() -> None:
     assert after.scores == pytest.approx(np.sum(list(after.contributions.values()), axis=0), abs=1e-4)
     assert after.scores - before.scores == pytest.approx(gain, abs=1e-4)
     assert after.log_odds - before.log_odds == pytest.approx(gain, abs=1e-4)
-    was_read = np.isfinite(read_with(policy, pool, matrix, GivenReranker([2.0, -1.0, np.nan])).readings)
+    was_read = np.isfinite(read_with(policy, pool, matrix, GivenReranker([2.0, -1.0, np.nan])).reranker_scores)
     assert 0 < was_read.sum() < 5
     assert not gain[~was_read].any()
     assert after.contributions[ROLE_AGREEMENT][was_read].tolist() == [-0.75] * int(was_read.sum())
@@ -306,9 +306,9 @@ def test_newer_answers_are_those_of_the_second_reading(question: str, preference
     matrix = matrix_of(pool, [3.0] * len(pool.rows))
     reranker = GivenReranker(np.linspace(-2, 3, len(pool.rows)).tolist(), again=1.0)
     found = read_with(RerankPolicy(preference_of(0.7, pool)), pool, matrix, reranker)
-    places = np.flatnonzero(np.isfinite(found.readings))
+    places = np.flatnonzero(np.isfinite(found.reranker_scores))
     pairs = answer_pairs(pool.graph, pool.query, pool.rows[places], np.zeros(len(places), np.bool_))
-    expected = newer_answer_features(pairs, found.readings[places], preference, series)
+    expected = newer_answer_features(pairs, found.reranker_scores[places], preference, series)
     assert found.features[SECOND_RERANKING].any()
     for name, values in expected.items():
         assert found.features[name][places] == pytest.approx(values, abs=1e-6)
@@ -370,15 +370,15 @@ def test_text_that_cannot_answer_is_no_rival_in_time(other: str) -> None:
     found = read_with(policy, pool, matrix, GivenReranker([3.0], texts=(NEWER_OWN, OWN)))
     assert found.features[NEWER_ANSWER][new] > 0
     assert found.features[OLDER_ANSWER][old] > 0
-    assert found.readings[[old, new]].tolist() == [3.0, 3.0]
+    assert found.reranker_scores[[old, new]].tolist() == [3.0, 3.0]
     for texts, place in (((other, OWN), new), ((NEWER_OWN, other), old)):
         reranker = GivenReranker([3.0], texts=texts)
         found = read_with(policy, pool, matrix, reranker)
         assert reranker.passage_rows == pool.rows[[new, old]].tolist()
         assert np.abs(found.features[NEWER_ANSWER]).max() == pytest.approx(0, abs=1e-3)
         assert np.abs(found.features[OLDER_ANSWER]).max() == pytest.approx(0, abs=1e-3)
-        assert found.readings[place] == -MAX_LOG_ODDS
-        assert found.readings[new + old - place] == 3.0
+        assert found.reranker_scores[place] == -MAX_LOG_ODDS
+        assert found.reranker_scores[new + old - place] == 3.0
         assert found.features[SECOND_RERANKING][place] == 0  # what the reranker says stays a feature
 
 

@@ -56,7 +56,7 @@ class WordReranker:
         self.word = word
         self.calls: list[tuple[str, date, list[Passage]]] = []
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Return log-odds of 5 for passages with the word and -5 else."""
         self.calls.append((question, asked_on, list(passages)))
         return np.array([5.0 if self.word in passage.text else -5.0 for passage in passages])

@@ -35,7 +35,7 @@ TURNS = [
 QUESTION = "Where does the sister of Ana live?"
 ANSWERABILITY = UNTRAINED.answerability
 RANKER = Ranker(*[LinearModel(MIN_LOG_ODDS, {"given": 1.0, RERANKING: 0.5})] * len(Genre))
-POLICY = RerankPolicy({}, max_reread=4)
+POLICY = RerankPolicy({}, max_rescore=4)
 
 
 def open_memory(path: Path, reranker: Reranker | None) -> Memory:
@@ -56,7 +56,7 @@ class SecondReranker:
     def __call__(self, rows: Rows, _eligible: Mask, /) -> Scores:
         return self.log_odds[: len(rows)]
 
-    def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
+    def rescore(self, rows: Rows, log_odds: Scores, /) -> Scores:
         self.calls.append((rows.tolist(), log_odds.tolist()))
         return log_odds + np.float32(20.0)
 
@@ -69,25 +69,25 @@ def read_again(policy: RerankPolicy, given: Scores, read: SecondReranker) -> Fea
     pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
     matrix = build_feature_matrix(pool)
     matrix = replace(matrix, features={**matrix.features, "given": given})
-    return policy.read(pool, matrix, RANKER.score(matrix), RANKER, ANSWERABILITY, 0.5, read)
+    return policy.rerank(pool, matrix, RANKER.score(matrix), RANKER, ANSWERABILITY, 0.5, read)
 
 
 def test_best_candidates_after_reading_are_read_again() -> None:
     rows = build_pool(sample_graph(), sample_query("Where did Ana go?")).rows
     places = np.arange(len(rows))
-    assert len(places) > POLICY.max_reread
+    assert len(places) > POLICY.max_rescore
     given = 2 * (len(places) - places).astype(np.float32)
     first = np.where(places == 1, np.nan, 4 * places).astype(np.float32)
     read = SecondReranker(first)
     found = read_again(POLICY, given, read)
     cut = np.minimum(first, MAX_LOG_ODDS)
     after = given + 0.5 * cut
-    best = [place for place in np.argsort(-after, kind="stable").tolist() if place != 1][: POLICY.max_reread]
+    best = [place for place in np.argsort(-after, kind="stable").tolist() if place != 1][: POLICY.max_rescore]
     assert 1 < len(best) < len(places)
     assert read.calls == [(rows[best].tolist(), cut[best].tolist())]
     expected = cut.copy()
     expected[best] = MAX_LOG_ODDS
-    assert np.array_equal(found.readings, expected, equal_nan=True)
+    assert np.array_equal(found.reranker_scores, expected, equal_nan=True)
     assert found.features[SECOND_RERANKING].tolist() == np.nan_to_num(expected - cut).tolist()
 
 
@@ -95,15 +95,15 @@ def test_best_candidates_after_reading_are_read_again() -> None:
 def test_no_more_candidates_are_read_again_than_the_policy_says(limit: int) -> None:
     same = np.ones(len(build_pool(sample_graph(), sample_query("Where did Ana go?")).rows), np.float32)
     read = SecondReranker(same)
-    read_again(RerankPolicy({}, max_reread=limit), same, read)
+    read_again(RerankPolicy({}, max_rescore=limit), same, read)
     assert [len(rows) for rows, _ in read.calls] == [limit]
-    assert RerankPolicy({}).max_reread == 1
+    assert RerankPolicy({}).max_rescore == 1
 
 
 class TwoModelReranker(ConstantReranker):
     """A reranker whose second model adds 1 to the log-odds of the first; ``texts`` are those that it read."""
 
-    reread_batch_size = 1
+    rescore_batch_size = 1
 
     def __init__(self, *, fails: bool = False) -> None:
         super().__init__(2.0)
@@ -111,7 +111,7 @@ class TwoModelReranker(ConstantReranker):
         self.fails = fails
         self.texts: list[str] = []
 
-    def reread(
+    def rescore(
         self, _question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
     ) -> NDArray[np.float64]:
         """Return the log-odds with 1 added."""
@@ -138,7 +138,7 @@ def test_best_are_read_again_in_the_time_that_the_first_reading_leaves(
         first = reading(rows, graph.episodes)
     assert np.isfinite(first).sum() == read
     again, seconds_before = rows[np.isfinite(first)][::-1][:3], reading.seconds
-    found = reading.reread(again, np.full(len(again), 2.0, np.float32))
+    found = reading.rescore(again, np.full(len(again), 2.0, np.float32))
     assert found.tolist() == [3.0] * read_again + [2.0] * (len(again) - read_again)
     expected = [TURNS[row].text for row in np.flatnonzero(np.isin(rows, again))[::-1].tolist()][:read_again]
     assert reranker.texts == expected

@@ -47,13 +47,13 @@ class KeepingReranker:
         self.encoded += texts
         return [text.encode() for text in texts]
 
-    def read_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
+    def score_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
         """Return 0 for each."""
         del question
         self.read_pairs += [(one.own.decode(), one.previous_turn.decode()) for one in passages]
         return np.zeros(len(passages))
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Return 0 for each."""
         del question, asked_on
         return np.zeros(len(passages))

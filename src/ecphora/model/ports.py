@@ -170,7 +170,7 @@ class Reranker(Protocol):
         """How many passages one call should have. Between calls, a recall may be cancelled or meet its deadline."""
         ...
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Log-odds that each passage answers the question, shape ``(len(passages),)``, finite.
 
         A passage is read with the question and without the other passages; ``asked_on`` is the day of the question.
@@ -209,8 +209,8 @@ class CodeReranker(Reranker, Protocol):
         """The token codes of texts, each encoded alone; raises ``RerankerUnavailable`` if the model does not answer."""
         ...
 
-    def read_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
-        """As :meth:`Reranker.read`, from token codes of passages, best first; NaN for passages that are not read."""
+    def score_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
+        """As :meth:`Reranker.score`, from token codes of passages, best first; NaN for passages that are not read."""
         ...
 
 
@@ -219,14 +219,14 @@ class CascadeReranker(Reranker, Protocol):
     """A reranker with a second, slower model, which reads only the best passages."""
 
     @property
-    def reread_batch_size(self) -> int:
-        """How many passages one call of ``reread`` should have."""
+    def rescore_batch_size(self) -> int:
+        """How many passages one call of ``rescore`` should have."""
         ...
 
-    def reread(
+    def rescore(
         self, question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
     ) -> NDArray[np.float64]:
-        """Log-odds that each passage answers the question, by both models; ``log_odds`` come from ``read``.
+        """Log-odds that each passage answers the question, by both models; ``log_odds`` come from ``score``.
 
         Raises ``RerankerUnavailable`` if the second model does not answer.
         """
@@ -502,10 +502,10 @@ class RowReranker(Protocol):
         """
         ...
 
-    def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
-        """Log-odds of rows that were read, the best first, after they are read again.
+    def rescore(self, rows: Rows, log_odds: Scores, /) -> Scores:
+        """Log-odds of rows that were scored, the best first, after they are scored again.
 
-        ``log_odds`` come from the first reading. They and the result have the shape ``(len(rows),)``.
+        ``log_odds`` are the first scores. They and the result have the shape ``(len(rows),)``.
         """
         ...
 
@@ -531,7 +531,7 @@ class Strategy(Protocol):
 class RerankStrategy(Strategy, Protocol):
     """A strategy whose best candidates a reranker can read; ``activate`` scores the rows without a reranker."""
 
-    def activate_with_reranker(self, query: Query, graph: Graph, read: RowReranker, /) -> Activation:
+    def activate_with_reranker(self, query: Query, graph: Graph, reranker: RowReranker, /) -> Activation:
         """Have the best candidates for the query read, and score the graph's rows. Pure but for the reranker."""
         ...
 

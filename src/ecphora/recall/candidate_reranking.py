@@ -51,7 +51,7 @@ class CandidateReranking:
 
     It reads them in the order given, a batch at a time. With ``time_limit``, in seconds from the first batch, it starts
     none that would probably end later: one is taken to last as long as the longest before. If the reranker fails, the
-    rest is not read. A reranker that encodes texts apart gets what the store has kept of them, by ``read_codes``;
+    rest is not read. A reranker that encodes texts apart gets what the store has kept of them, by ``score_codes``;
     missing texts are encoded, and then in ``new_codes``. ``seconds`` says how long it has read, ``count`` how many
     passages it has read at least once, and ``unread_count`` how many the time limit or a failure left unread; ``error``
     says why the reranker failed, also if another one stood in. ``clock`` gives seconds.
@@ -64,7 +64,7 @@ class CandidateReranking:
     time_limit: float | None = None
     is_mandatory: bool = False
     clock: Callable[[], float] = perf_counter
-    read_codes: CodeSource | None = None
+    score_codes: CodeSource | None = None
     seconds: float = field(default=0.0, init=False)
     count: int = field(default=0, init=False)
     unread_count: int = field(default=0, init=False)
@@ -100,7 +100,7 @@ class CandidateReranking:
         self.seconds += self.clock() - started
         return log_odds
 
-    def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
+    def rescore(self, rows: Rows, log_odds: Scores, /) -> Scores:
         """Return log-odds of rows that were read, after they are read again, as far as there is time.
 
         Only a reranker with two models does so.
@@ -109,11 +109,11 @@ class CandidateReranking:
         if not isinstance(self.reranker, CascadeReranker):
             return found
         started = self.clock()
-        for batch in self._batches(list(range(len(rows))), self.reranker.reread_batch_size):
+        for batch in self._batches(list(range(len(rows))), self.reranker.rescore_batch_size):
             texts = [self._passages_read[row] for row in rows[batch].tolist()]
             first = log_odds[batch].astype(np.float64)
             try:
-                found[batch] = self.reranker.reread(self.query.reranking_text, texts, first, asked_on=self._asked_on)
+                found[batch] = self.reranker.rescore(self.query.reranking_text, texts, first, asked_on=self._asked_on)
             except RerankerUnavailable as error:
                 self.error = str(error)
                 break
@@ -143,10 +143,10 @@ class CandidateReranking:
     def _read(self, turns: list[_Turn]) -> NDArray[np.float64]:
         """Log-odds that each turn answers the query."""
         reranker, question = self.reranker, self.query.reranking_text
-        if not isinstance(reranker, CodeReranker) or self.read_codes is None:
-            return reranker.read(question, [turn.passage for turn in turns], asked_on=self._asked_on)
+        if not isinstance(reranker, CodeReranker) or self.score_codes is None:
+            return reranker.score(question, [turn.passage for turn in turns], asked_on=self._asked_on)
         nodes = {node.id: node for turn in turns for node in (turn.node, turn.previous) if node is not None}
-        codes = dict(self.read_codes(reranker.code_model, list(nodes)))
+        codes = dict(self.score_codes(reranker.code_model, list(nodes)))
         missing = [node for id_, node in nodes.items() if id_ not in codes]
         new = dict(zip((node.id for node in missing), reranker.encode([*map(indexed_text, missing)]), strict=True))
         self.new_codes |= new
@@ -155,7 +155,7 @@ class CandidateReranking:
             PassageCodes(codes[turn.node.id], b"" if turn.previous is None else codes[turn.previous.id])
             for turn in turns
         ]
-        return reranker.read_codes(question, passages)
+        return reranker.score_codes(question, passages)
 
     def _turns(self, rows: Rows, eligible: Mask) -> list[_Turn | None]:
         """Each row with the turn before it; None if another process has forgotten the memory."""

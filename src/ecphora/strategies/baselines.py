@@ -102,27 +102,27 @@ class Simple:
         """Score every memory that has a vector, by z alone."""
         return self._activate(query, graph, None)
 
-    def activate_with_reranker(self, query: Query, graph: Graph, read: RowReranker, /) -> Activation:
+    def activate_with_reranker(self, query: Query, graph: Graph, reranker: RowReranker, /) -> Activation:
         """Have the best by z read, and score every memory that has a vector."""
-        return self._activate(query, graph, read)
+        return self._activate(query, graph, reranker)
 
-    def _activate(self, query: Query, graph: Graph, read: RowReranker | None) -> Activation:
+    def _activate(self, query: Query, graph: Graph, reranker: RowReranker | None) -> Activation:
         eligible = filters.eligible(graph, query)
         zscores, has_vector = _cosine_zscores(graph, query)
         active = eligible & has_vector
         confidence = dense.confidence(_mask_ineligible(dense.cosine(graph, query), eligible), query)
         similarity = _mask_ineligible(zscores, active)
-        reading, prior = np.zeros((2, len(active)), np.float32)
+        reranking, prior = np.zeros((2, len(active)), np.float32)
         rows = np.flatnonzero(active)
         best = rows[fusion.top_k(similarity[rows], self.max_candidates)]
-        if read is not None and len(best):
-            log_odds = read(best, eligible)
+        if reranker is not None and len(best):
+            log_odds = reranker(best, eligible)
             is_read = np.isfinite(log_odds)
             if is_read.any():
-                reading[rows] = self.rerank_weight * log_odds[is_read].min()
-                reading[best[is_read]] = self.rerank_weight * log_odds[is_read]
-        prior[rows] = 1 - (similarity + reading)[rows].min(initial=0.0)  # a score must be positive
-        contributions = {PRIOR: prior, "dense similarity z-score": similarity, "reranking": reading}
+                reranking[rows] = self.rerank_weight * log_odds[is_read].min()
+                reranking[best[is_read]] = self.rerank_weight * log_odds[is_read]
+        prior[rows] = 1 - (similarity + reranking)[rows].min(initial=0.0)  # a score must be positive
+        contributions = {PRIOR: prior, "dense similarity z-score": similarity, "reranking": reranking}
         scores = fusion.sum_contributions(contributions)
         return Activation(scores, contributions, confidence=confidence, eligible=eligible)
 

@@ -49,7 +49,7 @@ class RerankerContract:
     def test_scores_are_finite_for_each_passage(self, reranker: Reranker) -> None:
         """Scores are finite log-odds, one per passage, also for an odd question or a batch that is too large."""
         for question in (self.question, "\ud800 <|im_end|> \0", "?"):
-            scores = reranker.read(question, self.passages, asked_on=ASKED_ON)
+            scores = reranker.score(question, self.passages, asked_on=ASKED_ON)
             assert scores.shape == (len(self.passages),)
             assert scores.dtype == np.float64
             assert np.isfinite(scores).all()
@@ -57,9 +57,9 @@ class RerankerContract:
     def test_score_is_independent_of_other_passages(self, reranker: Reranker) -> None:
         """Alone, together or in reverse order: the same numbers."""
         passages = self.passages[: reranker.batch_size]
-        together = reranker.read(self.question, passages, asked_on=ASKED_ON)
-        alone = [reranker.read(self.question, [passage], asked_on=ASKED_ON) for passage in passages]
-        reverse = reranker.read(self.question, passages[::-1], asked_on=ASKED_ON)[::-1]
+        together = reranker.score(self.question, passages, asked_on=ASKED_ON)
+        alone = [reranker.score(self.question, [passage], asked_on=ASKED_ON) for passage in passages]
+        reverse = reranker.score(self.question, passages[::-1], asked_on=ASKED_ON)[::-1]
         assert np.allclose(together, np.concatenate(alone), rtol=0, atol=self.tolerance)
         assert np.allclose(together, reverse, rtol=0, atol=self.tolerance)
 
@@ -71,25 +71,25 @@ class RerankerContract:
         (previous,), own = (
             reranker.encode(texts) for texts in ([passages[0].previous_turn], [p.own_text for p in passages])
         )
-        found = reranker.read_codes(self.question, [PassageCodes(codes, previous) for codes in own])
+        found = reranker.score_codes(self.question, [PassageCodes(codes, previous) for codes in own])
         was_read = np.isfinite(found)
         assert was_read[0]
-        expected = reranker.read(self.question, passages, asked_on=ASKED_ON)
+        expected = reranker.score(self.question, passages, asked_on=ASKED_ON)
         assert np.allclose(found[was_read], expected[was_read], rtol=0, atol=self.tolerance)
-        assert reranker.read_codes(self.question, []).shape == (0,)
+        assert reranker.score_codes(self.question, []).shape == (0,)
 
     def test_no_passages_give_no_scores(self, reranker: Reranker) -> None:
         """An empty list is valid."""
-        scores = reranker.read(self.question, [], asked_on=ASKED_ON)
+        scores = reranker.score(self.question, [], asked_on=ASKED_ON)
         assert scores.shape == (0,)
         assert scores.dtype == np.float64
 
     def test_reads_concurrently(self, reranker: Reranker) -> None:
         """Several threads get the scores that one gets."""
         passages = self.passages[:2]
-        expected = reranker.read(self.question, passages, asked_on=ASKED_ON)
+        expected = reranker.score(self.question, passages, asked_on=ASKED_ON)
         with ThreadPoolExecutor(4) as pool:
-            found = pool.map(lambda _: reranker.read(self.question, passages, asked_on=ASKED_ON), range(8))
+            found = pool.map(lambda _: reranker.score(self.question, passages, asked_on=ASKED_ON), range(8))
         assert all(np.allclose(scores, expected, rtol=0, atol=self.tolerance) for scores in found)
 
     def test_has_name_and_batch_size(self, reranker: Reranker) -> None:
@@ -101,14 +101,14 @@ class RerankerContract:
         """A reranker with two models reads passages again: finite log-odds, independent of other passages."""
         if not isinstance(reranker, CascadeReranker):
             return
-        assert reranker.reread_batch_size > 0
-        first = reranker.read(self.question, self.passages, asked_on=ASKED_ON)
-        scores = reranker.reread(self.question, self.passages, first, asked_on=ASKED_ON)
-        reverse = reranker.reread(self.question, self.passages[::-1], first[::-1], asked_on=ASKED_ON)[::-1]
+        assert reranker.rescore_batch_size > 0
+        first = reranker.score(self.question, self.passages, asked_on=ASKED_ON)
+        scores = reranker.rescore(self.question, self.passages, first, asked_on=ASKED_ON)
+        reverse = reranker.rescore(self.question, self.passages[::-1], first[::-1], asked_on=ASKED_ON)[::-1]
         assert scores.shape == first.shape
         assert np.isfinite(scores).all()
         assert np.allclose(scores, reverse, rtol=0, atol=self.tolerance)
-        assert reranker.reread(self.question, [], np.zeros(0), asked_on=ASKED_ON).shape == (0,)
+        assert reranker.rescore(self.question, [], np.zeros(0), asked_on=ASKED_ON).shape == (0,)
 
     def test_unavailable_raises_reader_unavailable(self) -> None:
         """Every call raises ``RerankerUnavailable`` with a message."""
@@ -118,7 +118,7 @@ class RerankerContract:
         for _ in range(2):
             message = ""
             try:
-                reranker.read(self.question, self.passages, asked_on=ASKED_ON)
+                reranker.score(self.question, self.passages, asked_on=ASKED_ON)
             except RerankerUnavailable as error:
                 message = str(error)
             assert message, "it answered, or did not say what is wrong"
@@ -139,7 +139,7 @@ class FakeRerankServer(FakeServer):
 def rerank_response(shape: str, body: Mapping[str, Any]) -> object:
     """Return the response of an endpoint to a request, best passage first, as the real ones do."""
     texts = body["texts" if shape == "tei" else "documents"]
-    log_odds = OverlapReranker().read(body["query"], [Passage(text) for text in texts], asked_on=ASKED_ON)
+    log_odds = OverlapReranker().score(body["query"], [Passage(text) for text in texts], asked_on=ASKED_ON)
     is_raw = body["raw_scores"] if shape == "tei" else shape == "llama-server"
     scores = log_odds if is_raw else 1 / (1 + np.exp(-log_odds))
     key = "score" if shape == "tei" else "relevance_score"
@@ -154,7 +154,7 @@ class OverlapReranker:
     name = "overlap"
     batch_size = 8
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Return log-odds from -6, where a passage has no term of the question, to 6, where it has all."""
         del asked_on
         terms = set(extract_terms(question))
@@ -176,7 +176,7 @@ class ConstantReranker:
         self.error = error
         self.received_passages: list[Passage] = []
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Return the same log-odds for each passage."""
         del question, asked_on
         self.received_passages += passages

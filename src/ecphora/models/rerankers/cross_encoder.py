@@ -16,12 +16,12 @@ from .pair_reranker import PairReranker
 
 
 class CrossEncoderReranker(PairReranker):
-    """A model by the name or path that ``CrossEncoder`` takes; loaded by the first ``read``, which may download it.
+    """A model by the name or path that ``CrossEncoder`` takes; loaded by the first ``score``, which may download it.
 
     The model must give one score per pair; the score is read as a logit, without the model's own activation. ``device``
     is torch's name of the device, by default the package's choice. ``batch_size`` pairs are run at once; padding may
     then change the last bits of a score, which a ``batch_size`` of 1 rules out. A text that is too long for the model
-    is cut. If the package or the model cannot be loaded, ``read`` raises ``RerankerUnavailable``.
+    is cut. If the package or the model cannot be loaded, ``score`` raises ``RerankerUnavailable``.
     """
 
     def __init__(self, model: str, *, device: str | None = None, batch_size: int = 16) -> None:

@@ -56,7 +56,7 @@ class E5CrossEncoder:
             return np.zeros(0)
         network = self._network()
         asked = question_tokens(network, question, asked_on)
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(passages)), "ecphora-reread") as pool:
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(passages)), "ecphora-rescore") as pool:
             return np.fromiter(pool.map(partial(self._score, network, asked), passages), np.float64, len(passages))
 
     def _score(self, network: E5Network, asked: Sequence[int], passage: Passage) -> float:

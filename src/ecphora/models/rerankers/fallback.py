@@ -36,9 +36,9 @@ class FallbackReranker:
         first_pause: float = FIRST_PAUSE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._reranker = check_component("reranker", reranker, "a reranker", "read")
+        self._reranker = check_component("reranker", reranker, "a reranker", "score")
         self._fallback = (
-            None if fallback is None else check_component("fallback", fallback, "a reranker or None", "read")
+            None if fallback is None else check_component("fallback", fallback, "a reranker or None", "score")
         )
         self.name = reranker.name if fallback is None else f"{reranker.name}, else {fallback.name}"
         self._max_failures = check_count("max_failures", max_failures)
@@ -72,14 +72,14 @@ class FallbackReranker:
         with self._lock:
             return self._last_error
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Log-odds of the reranker, or of the fallback; raises what the fallback raises.
 
         Without a fallback it raises ``RerankerUnavailable``, also during a pause.
         """
         if self._may_try():
             try:
-                scores = self._reranker.read(question, passages, asked_on=asked_on)
+                scores = self._reranker.score(question, passages, asked_on=asked_on)
             except (RerankerUnavailable, LLMError) as error:
                 self._add_failure(str(error))
             else:
@@ -87,7 +87,7 @@ class FallbackReranker:
                 return scores
         if self._fallback is None:
             raise RerankerUnavailable(f"{self._reranker.name} did not answer: {self.last_error}")
-        return self._fallback.read(question, passages, asked_on=asked_on)
+        return self._fallback.score(question, passages, asked_on=asked_on)
 
     def _is_paused(self) -> bool:
         return self._failures_in_row >= self._max_failures and self._clock() < self._paused_until

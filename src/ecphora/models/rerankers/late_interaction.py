@@ -39,7 +39,7 @@ HEAD_DIGEST = "494654cbf4cf60740d7b0a3bad192aa7614c54774e0fdce949772186177e4d46"
 class LateInteractionReranker:
     """The built-in reranker, for about 100 languages; less than a millisecond for a short memory that is encoded.
 
-    The constructor is cheap; the first ``read`` loads the model, once per process and shared with
+    The constructor is cheap; the first ``score`` loads the model, once per process and shared with
     :class:`~ecphora.models.embedders.e5.E5Embedder`. ``source`` is the folder of that model's files, by
     default the package's. Safe to share between threads, and in a forked child.
     """
@@ -47,7 +47,7 @@ class LateInteractionReranker:
     name = "ecphora/late-interaction"
     code_model = "e5/1"
     batch_size = 24
-    reread_batch_size = 2
+    rescore_batch_size = 2
 
     def __init__(self, *, source: Traversable | None = None) -> None:
         self._network = share_network(source)
@@ -69,7 +69,7 @@ class LateInteractionReranker:
         except (ModelDamaged, EmbedderUnavailable) as error:
             raise RerankerUnavailable(str(error)) from error
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Log-odds that each passage answers the question.
 
         Raises ``RerankerUnavailable`` if a file of a model is missing or damaged.
@@ -83,8 +83,8 @@ class LateInteractionReranker:
         ]
         return self._score(question, pairs, math.inf)
 
-    def read_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
-        """Log-odds as by ``read``, from the token codes of passages and of the turns before them, best first.
+    def score_codes(self, question: str, passages: Sequence[PassageCodes], /) -> NDArray[np.float64]:
+        """Log-odds as by ``score``, from the token codes of passages and of the turns before them, best first.
 
         Passages after the first :data:`MAX_READ_TOKENS` tokens are not read; they have NaN.
         """
@@ -110,10 +110,10 @@ class LateInteractionReranker:
             log_odds[place] = head.score(asked, states)
         return log_odds
 
-    def reread(
+    def rescore(
         self, question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
     ) -> NDArray[np.float64]:
-        """Log-odds from ``log_odds``, the result of ``read``, and from a cross-encoder.
+        """Log-odds from ``log_odds``, the result of ``score``, and from a cross-encoder.
 
         A passage that is too long for the cross-encoder keeps its log-odds. Raises ``RerankerUnavailable`` if a file of
         the model is missing or damaged.

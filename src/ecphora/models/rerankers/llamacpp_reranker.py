@@ -16,7 +16,7 @@ SHORTEST_CUT = 64
 
 
 class LlamaCppReranker(PairReranker):
-    """A reranker from a GGUF file; the first ``read`` loads it.
+    """A reranker from a GGUF file; the first ``score`` loads it.
 
     ``scale`` is "log_odds" for models with one output, such as bge-reranker, and "probability" for models with two,
     such as Qwen3-Reranker. ``context_tokens`` bounds question and passage together, as does the model; a passage that
@@ -43,7 +43,7 @@ class LlamaCppReranker(PairReranker):
         self._engine: Any = None
 
     def close(self) -> None:
-        """Free the model; a later ``read`` loads it again."""
+        """Free the model; a later ``score`` loads it again."""
         with self._lock:
             self._engine = None
 

@@ -45,7 +45,7 @@ class LLMReranker:
         """What the language model has consumed so far."""
         return self._client.usage
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Log-odds that each passage answers the question, by its grade.
 
         Raises ``RerankerUnavailable`` if the model does not answer, or does not grade every passage.

@@ -36,7 +36,7 @@ class PairReranker(ABC):
     def __repr__(self) -> str:
         return call_repr(type(self).__name__, self.name)
 
-    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+    def score(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
         """Log-odds that each passage answers the question.
 
         Raises ``RerankerUnavailable`` if the model cannot be used, or does not give one score per passage.

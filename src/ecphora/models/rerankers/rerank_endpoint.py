@@ -83,7 +83,7 @@ SHAPES: Mapping[str, RerankShape] = MappingProxyType(
 
 
 class EndpointReranker(PairReranker):
-    """A reranker behind an endpoint with a shape of ``SHAPES``; nothing is sent before the first ``read``.
+    """A reranker behind an endpoint with a shape of ``SHAPES``; nothing is sent before the first ``score``.
 
     ``base_url`` ends before ``/rerank``; by default it is the shape's own. ``api_key``, if given, is sent as a bearer
     token. ``scale`` says what the endpoint's scores are, by default what is usual for its shape. A request may take
@@ -126,7 +126,7 @@ class EndpointReranker(PairReranker):
         return call_repr("EndpointReranker", self._model, shape=self._shape_name)
 
     def close(self) -> None:
-        """Close the connections; a later ``read`` opens new ones."""
+        """Close the connections; a later ``score`` opens new ones."""
         self._client.close()
 
     def _score(self, question: str, texts: Sequence[str]) -> list[float]:

@@ -41,15 +41,15 @@ ANSWERABILITY_FEATURES = (
     "log pool size",
     "English cosine",
     "conversation share",
-    "best reading",
-    "reading of top",
-    "log sum of readings",
-    "second best reading",
+    "best reranker score",
+    "reranker score of top",
+    "log sum of reranker scores",
+    "second best reranker score",
     "role agreement of top",
     "identifier of top",
     "passage share",
     "top log-odds, of passages",
-    "best reading, of passages",
+    "best reranker score, of passages",
 )
 """The names of the values of :func:`answerability_features`, in order."""
 
@@ -85,7 +85,7 @@ def answerability_features(matrix: FeatureMatrix, ranked_pool: RankedPool) -> Sc
     order = np.argsort(-odds, kind="stable")
     best, top = order[:TOP_HITS], order[:1]
     tenth = odds[order[min(MARGIN_RANK, len(order)) - 1]]
-    readings, passages = _rerank_values(matrix, int(top[0])), passage_share(matrix.genres[best])
+    reranker_scores, passages = _rerank_values(matrix, int(top[0])), passage_share(matrix.genres[best])
     idf_sum = max(float(coverage.idf.sum()), 1e-6)
     return np.array(
         [
@@ -107,12 +107,12 @@ def answerability_features(matrix: FeatureMatrix, ranked_pool: RankedPool) -> Sc
             np.log1p(len(matrix)),
             matrix.english_cosine[best].max(),
             dialogue_share(matrix.genres[best]),
-            *readings,
+            *reranker_scores,
             matrix.features.get(ROLE_AGREEMENT, np.zeros(len(matrix)))[top[0]],
             matrix.features["identifier match"][top[0]],
             passages,
             passages * odds[top[0]],
-            passages * readings[0],
+            passages * reranker_scores[0],
         ],
         np.float32,
     )
@@ -131,11 +131,11 @@ def _speaker_margin(matrix: FeatureMatrix, ranked_pool: RankedPool) -> tuple[flo
 
 
 def _rerank_values(matrix: FeatureMatrix, top: int) -> tuple[float, float, float, float]:
-    """The best reading, the first hit's reading, the log of the sum of probabilities, and the second best reading."""
-    found = np.sort(matrix.readings[np.isfinite(matrix.readings)])[::-1].astype(np.float64)
+    """The best reranker score, the first hit's, the log of the sum of probabilities, and the second best one."""
+    found = np.sort(matrix.reranker_scores[np.isfinite(matrix.reranker_scores)])[::-1].astype(np.float64)
     if not len(found):
         return 0.0, 0.0, 0.0, 0.0
-    of_top = matrix.readings[top]
+    of_top = matrix.reranker_scores[top]
     sum_of_probabilities = float(np.sum(1 / (1 + np.exp(-found))))
     return (
         float(found[0]),

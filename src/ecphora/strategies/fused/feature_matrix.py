@@ -55,10 +55,10 @@ class FeatureMatrix:
     """The rows of a pool, their features by name, and the genre of each as a :class:`Genre`.
 
     ``cosine``, ``english_cosine`` (of the English vectors, 0 without) and ``bm25`` are not normalized;
-    ``term_coverage`` says which query terms each row contains. ``readings`` are the log-odds of a reranker, NaN for a
-    row that was not read. They are the lowest there are for a row that states nothing that could answer, whatever the
-    reranker says: it is about others, no fact, or over (``statement_features.may_answer``). ``has_query_date`` is True
-    if the query names a time, ``has_unknown_entity`` if it names an entity that no memory mentions.
+    ``term_coverage`` says which query terms each row contains. ``reranker_scores`` are the log-odds of a reranker, NaN
+    for a row that was not scored. They are the lowest there are for a row that states nothing that could answer,
+    whatever the reranker says: it is about others, no fact, or over (:func:`may_answer`). ``has_query_date`` is True if
+    the query names a time, ``has_unknown_entity`` if it names an entity that no memory mentions.
     """
 
     rows: Rows
@@ -70,7 +70,7 @@ class FeatureMatrix:
     term_coverage: TermCoverage
     has_query_date: bool
     has_unknown_entity: bool
-    readings: Scores
+    reranker_scores: Scores
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -78,7 +78,7 @@ class FeatureMatrix:
     @property
     def is_read(self) -> bool:
         """Whether a reranker has read any row."""
-        return bool(np.isfinite(self.readings).any())
+        return bool(np.isfinite(self.reranker_scores).any())
 
 
 def build_feature_matrix(pool: CandidatePool) -> FeatureMatrix:
@@ -95,7 +95,7 @@ def build_feature_matrix(pool: CandidatePool) -> FeatureMatrix:
         term_coverage=pool.term_coverage,
         has_query_date=bool(query.time_ranges),
         has_unknown_entity=len(graph.rows(query.entity_ids)) < len(query.entity_ids),
-        readings=np.full(len(rows), np.nan, np.float32),
+        reranker_scores=np.full(len(rows), np.nan, np.float32),
     )
 
 

@@ -108,8 +108,8 @@ def standardize_cosines(cosines: Scores) -> Scores:
 
 
 RERANKING, RERANKING_NOT_ENGLISH, SECOND_RERANKING = "reranking", "reranking, not English", "second reranking"
-"""The features of the first reading, of the same unless question and candidate are English, and of what the second
-reading says more."""
+"""The features of the first score, of the same unless question and candidate are English, and of what the second score
+says more."""
 RERANKING_FEATURES = (
     RERANKING,
     RERANKING_NOT_ENGLISH,
@@ -156,24 +156,24 @@ def recency_preference_by_words(query: Query) -> float:
 class RerankPolicy(ShortRepr):
     """How ``fused`` uses a reranker, and how much work that is.
 
-    At most ``max_candidates`` are read, as many as the reranker takes at once. A reranker with two models reads the
-    best ``max_reread`` of them again if reading is mandatory or the confidence is then in ``doubt``: at least the first
-    number, and less than the second. If the question or memories are not English, one in four is chosen for the
+    At most ``max_candidates`` are scored, as many as the reranker takes at once. A reranker with two models scores the
+    best ``max_rescore`` of them again if reranking is mandatory or the confidence is then in ``doubt``: at least the
+    first number, and less than the second. If the question or memories are not English, one in four is chosen for the
     similarity of its vector alone: where the two have no words in common, the ranker can overlook what the vectors
     find. The work is bounded by these counts and not by time, so equal recalls give equal results on any machine
     (docs/decisions/0008-bounded-by-counts.md).
 
-    A question of more than ``max_question_words`` distinct words, such as a whole dialogue, is not read unless reading
-    is mandatory: a reranker sees its beginning only. A ranking is clear if the best leads the second by more than
-    ``clear_lead`` in log-odds, and the confidence is at least ``clear_confidence``. Unless reading is mandatory, none
-    is read if the ranking is clear and no candidate is newer than the best, or older if a former state is asked for: an
-    outdated statement often has the very words of the question. ``preferences`` are by the beginning of an embedder's
-    name.
+    A question of more than ``max_question_words`` distinct words, such as a whole dialogue, is not reranked unless
+    reranking is mandatory: a reranker sees its beginning only. A ranking is clear if the best leads the second by more
+    than ``clear_lead`` in log-odds, and the confidence is at least ``clear_confidence``. Unless reranking is mandatory,
+    none is scored if the ranking is clear and no candidate is newer than the best, or older if a former state is asked
+    for: an outdated statement often has the very words of the question. ``preferences`` are by the beginning of an
+    embedder's name.
     """
 
     preferences: Mapping[str, RecencyPreference]
     max_candidates: int = 24
-    max_reread: int = 1
+    max_rescore: int = 1
     doubt: tuple[float, float] = (0.35, 0.8)
     max_question_words: int = 24
     clear_lead: float = 3.0
@@ -188,7 +188,7 @@ class RerankPolicy(ShortRepr):
         model = next(found, None)
         return recency_preference_by_words(query) if model is None else model.value(query)
 
-    def read(  # noqa: PLR0917
+    def rerank(  # noqa: PLR0917
         self,
         pool: CandidatePool,
         matrix: FeatureMatrix,
@@ -196,42 +196,42 @@ class RerankPolicy(ShortRepr):
         ranker: Ranker,
         answerability: AnswerabilityModel,
         confidence: float,
-        read: RowReranker,
+        reranker: RowReranker,
     ) -> FeatureMatrix:
         """The feature matrix with what a reranker says of the best candidates; as it is if none was read.
 
-        ``confidence`` is the confidence without reading. Candidates that were not read, because of a deadline or a
+        ``confidence`` is the confidence without the reranker. Candidates that were not read, because of a deadline or a
         failure, are taken to be as bad as the worse half of the candidates that were read, as are all beyond the best.
         """
         best = self.candidates(matrix, ranked_pool.scores)
         is_too_long = question_word_count(pool.query.term_hashes) > self.max_question_words
-        if not len(best) or (is_too_long and not read.is_mandatory):
+        if not len(best) or (is_too_long and not reranker.is_mandatory):
             return matrix
         is_clear = self._is_clear(ranked_pool.log_odds[best], confidence)
-        if is_clear and not read.is_mandatory and not self._has_rival_in_time(pool, pool.rows[best]):
+        if is_clear and not reranker.is_mandatory and not self._has_rival_in_time(pool, pool.rows[best]):
             return matrix
-        log_odds = read(pool.rows[best], pool.eligible)
+        log_odds = reranker(pool.rows[best], pool.eligible)
         indices, first = best[np.isfinite(log_odds)], _cut(log_odds[np.isfinite(log_odds)])
         if not len(indices):
             return matrix
         preference, lead = self.preference(pool.query), first - np.float32(unread_log_odds(first))
-        passages = read.passages(pool.rows[indices])
+        passages = reranker.passages(pool.rows[indices])
         statements = statement_features(pool.query, passages, matrix.genres[indices], preference)
-        reading = {RERANKING: lead, RERANKING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
+        reranked = {RERANKING: lead, RERANKING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
         pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stay_mask(pool.query, passages))
 
         def complete(second: Scores) -> FeatureMatrix:
             answers = np.where(may_answer(statements), second, -MAX_LOG_ODDS)
             newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))
-            return with_features(matrix, indices, {**reading, SECOND_RERANKING: second - first, **newer}, answers)
+            return with_features(matrix, indices, {**reranked, SECOND_RERANKING: second - first, **newer}, answers)
 
         read_once = complete(first)
         ranked_once = ranker.score(read_once)
         confidence = answerability.probability(read_once, ranked_once)
-        if not (read.is_mandatory or self.doubt[0] <= confidence < self.doubt[1]):
+        if not (reranker.is_mandatory or self.doubt[0] <= confidence < self.doubt[1]):
             return read_once
-        again, second = fusion.top_k(ranked_once.log_odds[indices], self.max_reread), first.copy()
-        second[again] = _cut(read.reread(pool.rows[indices[again]], first[again]))
+        again, second = fusion.top_k(ranked_once.log_odds[indices], self.max_rescore), first.copy()
+        second[again] = _cut(reranker.rescore(pool.rows[indices[again]], first[again]))
         return complete(second)
 
     def candidates(self, matrix: FeatureMatrix, scores: Scores) -> Rows:
@@ -258,15 +258,15 @@ class RerankPolicy(ShortRepr):
 
 
 def with_features(
-    matrix: FeatureMatrix, indices: Rows, values: Mapping[str, Scores], readings: Scores
+    matrix: FeatureMatrix, indices: Rows, values: Mapping[str, Scores], reranker_scores: Scores
 ) -> FeatureMatrix:
     """A feature matrix with values of features at some places, 0 elsewhere, and the reranker's log-odds there."""
     features, log_odds = dict(matrix.features), np.full(len(matrix), np.nan, np.float32)
-    log_odds[indices] = readings
+    log_odds[indices] = reranker_scores
     for name, of_read in values.items():
         features[name] = np.zeros(len(matrix), np.float32)
         features[name][indices] = of_read
-    return replace(matrix, features=features, readings=log_odds)
+    return replace(matrix, features=features, reranker_scores=log_odds)
 
 
 def unread_log_odds(log_odds: Scores) -> float:

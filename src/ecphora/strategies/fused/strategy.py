@@ -83,14 +83,14 @@ class Fused(ShortRepr):
         """Score the memories of the pool, and their successors."""
         return self._activate(query, graph, None)
 
-    def activate_with_reranker(self, query: Query, graph: Graph, read: RowReranker, /) -> Activation:
+    def activate_with_reranker(self, query: Query, graph: Graph, reranker: RowReranker, /) -> Activation:
         """Score the memories of the pool, and their successors; the best are read if they are in doubt."""
-        return self._activate(query, graph, read)
+        return self._activate(query, graph, reranker)
 
-    def _activate(self, query: Query, graph: Graph, read: RowReranker | None) -> Activation:
+    def _activate(self, query: Query, graph: Graph, reranker: RowReranker | None) -> Activation:
         if not graph.episodes.any() or not len((pool := build_pool(graph, query)).rows):
             return join_media(graph, query, Activation(graph.zeros()))
-        ranked_pool, confidence = self._rank(pool, build_feature_matrix(pool), read)
+        ranked_pool, confidence = self._rank(pool, build_feature_matrix(pool), reranker)
         return self._score(pool, ranked_pool, confidence)
 
     def _score(self, pool: CandidatePool, ranked_pool: RankedPool, confidence: float) -> Activation:
@@ -145,16 +145,18 @@ class Fused(ShortRepr):
             eligible=pool.eligible,
         )
 
-    def _rank(self, pool: CandidatePool, matrix: FeatureMatrix, read: RowReranker | None) -> tuple[RankedPool, float]:
+    def _rank(
+        self, pool: CandidatePool, matrix: FeatureMatrix, reranker: RowReranker | None
+    ) -> tuple[RankedPool, float]:
         """The ranked pool and the confidence; with a reranker, after it has read the best candidates."""
         packaged_ranker, packaged_answerability = weights.load_fused_model(pool.query.embedder)
         ranker, answerability = self.ranker or packaged_ranker, self.answerability or packaged_answerability
         ranked_pool = ranker.score(matrix)
         confidence = answerability.probability(matrix, ranked_pool)
-        if read is None:
+        if reranker is None:
             return ranked_pool, confidence
         policy = self.reranking or RerankPolicy(weights.load_recency_preferences())
-        after = policy.read(pool, matrix, ranked_pool, ranker, answerability, confidence, read)
+        after = policy.rerank(pool, matrix, ranked_pool, ranker, answerability, confidence, reranker)
         if after is matrix:
             return ranked_pool, confidence
         ranked_pool = ranker.score(after)
