@@ -18,7 +18,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +62,34 @@ NEW_EACH_TIME = [
 ]  # fmt: skip
 
 
+INVALID = 400
+"""The status of a request with an argument that the server does not have."""
+
+
 def clean(text: str, folder: Path) -> str:
-    """A part of a transcript without what is new each time."""
-    text = text.replace(str(folder), "FOLDER")
+    """A part of a transcript without what is new each time; JSON has its keys in one order."""
+    text = "\n".join(sort_keys(line) for line in text.replace(str(folder), "FOLDER").split("\n"))
     for pattern, name in NEW_EACH_TIME:
         text = re.sub(pattern, name, text)
     return re.sub(r'"step_milliseconds": ?\{[^}]*\}', '"DURATIONS"', text)
+
+
+def sort_keys(line: str) -> str:
+    """A line of JSON with sorted keys; other lines as they are."""
+    if not line.startswith(("{", "[")):
+        return line
+    try:
+        return json.dumps(json.loads(line), sort_keys=True, ensure_ascii=False)
+    except ValueError:
+        return line
+
+
+def rename(lines: list[str], names: Sequence[tuple[str, str]]) -> list[str]:
+    """Lines with other names for what was renamed, each pair BEFORE=AFTER."""
+    text = "\n".join(lines)
+    for before, after in names:
+        text = text.replace(before, after)
+    return text.split("\n")
 
 
 def tell_by_commands(python: list[str], folder: Path, env: dict[str, str]) -> Iterator[str]:
@@ -102,7 +124,10 @@ def tell_over_http(python: list[str], folder: Path, env: dict[str, str], client:
             scope = "/v1"
             yield request(url, "POST", f"{scope}/remember", {"content": TEXTS})
             for question in QUESTIONS:
-                yield request(url, "POST", f"{scope}/recall", {"question": question, "as_of": AS_OF, "explain": True})
+                body = {"question": question, "as_of": AS_OF, "explain": True}
+                if ask(url, "POST", f"{scope}/recall", body)[0] == INVALID:  # explain is one of the options
+                    body = {"question": question, "as_of": AS_OF, "options": {"explain": True}}
+                yield request(url, "POST", f"{scope}/recall", body)
             yield request(url, "POST", f"{scope}/consolidate", {})
             yield request(url, "POST", f"{scope}/answer", {"question": QUESTIONS[0], "as_of": AS_OF})
             yield request(url, "POST", f"{scope}/find", {"where": {"speakers": ["Ana"]}})
@@ -144,7 +169,7 @@ def request(url: str, method: str, path: str, body: Any) -> str:
 def pretty(answer: str) -> str:
     """JSON with a line for each value."""
     try:
-        return json.dumps(json.loads(answer), indent=1, ensure_ascii=False)
+        return json.dumps(json.loads(answer), indent=1, sort_keys=True, ensure_ascii=False)
     except ValueError:
         return answer
 
@@ -211,7 +236,10 @@ def main() -> None:
     """Tell the story in both checkouts and compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkouts", nargs=2, type=Path, metavar="CHECKOUT", help="the folder before and the one after")
-    before, after = (tell(checkout.resolve()) for checkout in parser.parse_args().checkouts)
+    parser.add_argument("--rename", action="append", default=[], metavar="OLD=NEW", help="what has another name after")
+    arguments = parser.parse_args()
+    before, after = (tell(checkout.resolve()) for checkout in arguments.checkouts)
+    before = rename(before, [tuple(one.split("=", 1)) for one in arguments.rename])
     differences = list(difflib.unified_diff(before, after, "before", "after", lineterm="", n=1))
     print(f"{len(before):,} lines before, {len(after):,} after, {len(differences):,} lines of differences")
     print("\n".join(differences))

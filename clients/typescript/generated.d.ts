@@ -1019,7 +1019,7 @@ export interface PlainMethods {
    * `id` names the memory; without it the memory gets a digest of its content. A memory that is already stored
    * under the same id stays as it is. So do equal texts that have a time, title, source or media, and a list that is
    * remembered twice. One text alone, without them, is a new memory if something newer was stored in its session
-   * since it was last said (see `ecphora.remember.repeats`).
+   * since it was last said (see `ecphora.remember.documents`).
    *
    * `restore` stores what was forgotten before. Otherwise `blocked` of the result has its id, and a
    * `BlockedWarning` says so.

@@ -77,7 +77,7 @@ def open_memory(tmp_path: Path) -> Iterator[Callable[[Reranker | None], Memory]]
             tmp_path / f"{len(handles)}.db",
             embedder=HashingEmbedder(64),
             reranker=reranker,
-            strategy=Fused(RANKER, answerability_model(best_reading=1.0), NO_PREFERENCE),
+            strategy=Fused(RANKER, answerability_model(best_reranker_score=1.0), NO_PREFERENCE),
             clock=FakeClock(),
         )
         handles.append(memory)
