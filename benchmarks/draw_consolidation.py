@@ -55,12 +55,14 @@ def main() -> None:
         found_ids = {hit.id for hit in before}
         updates = [*memory.facts.updates(), *memory.facts.updates(pending=True)]
         update = max((one for one in updates if one.old.id in found_ids), key=lambda one: one.confidence)
+        sureness = f"confidence {update.confidence:.2f}"
         if update in memory.facts.updates(pending=True):
             memory.facts.accept(update.old.id, update.new.id)
+            sureness += ", so it was pending until it was accepted"
         after = memory.recall(QUESTION, options=RecallOptions(log_access=False), rerank="never")
     colors = {update.old.id: "#2b6cb0", update.new.id: "#b4232a"}
     pairs = result.counts["supersedes"]
-    caption = f"The later message corrects the earlier one (confidence {update.confidence:.2f}). Pairs found: {pairs}."
+    caption = f"The later message corrects the earlier one ({sureness}). Pairs found: {pairs}."
     width, height = 2 * WIDTH + 90, 110 + SHOWN * ROW
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {FONT}>']
     parts.append('<rect width="100%" height="100%" fill="#ffffff"/>')

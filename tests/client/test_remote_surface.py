@@ -117,7 +117,7 @@ def test_examples_of_the_page_on_clients_run(
 ) -> None:
     page = Path(__file__).parents[2] / "docs" / "how-to" / "client.md"
     examples = re.findall(r"^```py\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(examples) == 3
+    assert len(examples) == 2
     monkeypatch.chdir(tmp_path)
     token = server.token(f"{scope} docs")
     for code in examples:

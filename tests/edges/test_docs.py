@@ -15,6 +15,8 @@ from ecphora.cli.main import main
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
+MAX_WORDS = 40_000
+"""Of all pages below docs/."""
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 PAGES = [
     ROOT / "README.md",
@@ -80,6 +82,14 @@ def test_first_example_of_the_readme_prints_what_it_shows(tmp_path: Path) -> Non
     for _ in ("first run", "second run"):  # over the same file
         process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
         assert process.stdout == blocks(ROOT / "README.md", "text")[0]
+
+
+def test_docs_stay_short_enough_to_maintain() -> None:
+    """Counted as ``wc -w`` does. Longer tables and the history of a measurement belong in lab/."""
+    listed = subprocess.run(["git", "ls-files", "docs/*.md"], cwd=ROOT, capture_output=True, text=True, check=True)
+    pages = listed.stdout.split()
+    assert pages
+    assert sum(len((ROOT / page).read_text(encoding="utf-8").split()) for page in pages) <= MAX_WORDS
 
 
 def test_readme_fits_on_a_few_screens() -> None:

@@ -121,7 +121,7 @@ def test_embedder_reader_and_update_scorer_share_one_model() -> None:
 
 FORK_SCRIPT = """
 import os, signal, threading, time
-from ecphora.models.embedders import minilm, shared_model
+from ecphora.models.embedders import minilm, onnx_runtime
 
 model, texts = minilm.MiniLMEmbedder(), ["I moved to Porto.", "The tea is cold."]
 expected = model.embed(texts).tobytes()
@@ -132,7 +132,7 @@ def embed():
         busy.embed(["I moved to Porto last week. " * 20])
 
 def hold():
-    with shared_model._registry.lock:
+    with onnx_runtime._registry.lock:
         stop.wait()
 
 for work in (embed, hold):  # at the fork, one thread runs the model and one holds the lock
