@@ -23,7 +23,7 @@ from ..stores.connection import NON_OWNER_BITS
 from ..stores.repair import FileFormat, RepairStore, StoredScope, read_file_format
 
 LARGE_WAL_BYTES = 64 * 1024 * 1024
-"""The size from which a write-ahead log is reported; SQLite empties it at 4 MB unless a reader of the file blocks that."""
+"""The size from which a write-ahead log is reported; SQLite empties it at 4 MB unless a reader blocks that."""
 BATCH_SIZE = 512
 """Texts embedded and committed together."""
 MAX_LISTED_ROWS = 20

@@ -335,7 +335,7 @@ class ScopeWriter:
 
 
 def nonblocking_handle(store: Store) -> Store:
-    """A handle of the store that blocks no reader of the file and waits for no lock; the store itself if it has none."""
+    """A handle of the store that blocks no reader and waits for no lock; the store itself if it has none."""
     return store.nonblocking_handle() if isinstance(store, NonblockingStore) else store
 
 
