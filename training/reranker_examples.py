@@ -112,7 +112,7 @@ def _answer_rows(graph: Graph, question: Question) -> list[int]:
 
 def _passages(graph: Graph, query: Query, memory: Memory, rows: Rows) -> tuple[Passage, ...]:
     recorder = _Recorder()
-    nodes = memory._scope_writer.node_reader(graph)  # noqa: SLF001  # chunks too, which ``Memory.get`` does not give
+    nodes = memory._scope_writer.node_source(graph)  # noqa: SLF001  # chunks too, which ``Memory.get`` does not give
     reading = CandidateReranking(recorder, graph, query, nodes, math.inf, is_mandatory=True)
     reading(rows, graph.episodes)
     return recorder.passages

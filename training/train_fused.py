@@ -155,7 +155,7 @@ def space_examples(name: str, case: Case, embedder: CachingEmbedder) -> Iterator
     embedder.embed([question.text for question in case.questions], is_query=True)
     with temporary_memory(case, Dense(), embedder) as (memory, clock):
         end, graph = clock.now, memory.graph()
-        read_nodes, score_codes = memory._scope_writer.node_reader(graph), memory._scope_writer.code_source  # noqa: SLF001
+        read_nodes, score_codes = memory._scope_writer.node_source(graph), memory._scope_writer.code_source  # noqa: SLF001
         space = QuerySpace.from_graph(case, graph, [])
         for question in case.questions:
             clock.now = question.asked_at or end

@@ -59,7 +59,7 @@ from ecphora.consolidation.facts.update_classifier import GATE_FEATURES, UpdateC
 from ecphora.maintenance.learn import Json, fit_logistic, format_json
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.metrics import auroc
-from ecphora.model.ports import NodeReader
+from ecphora.model.ports import NodeSource
 from ecphora.models.embedders import minilm
 from ecphora.models.embedders.e5 import E5Embedder, share_network
 from ecphora.models.embedders.pair_scoring import PairAdapters
@@ -381,7 +381,7 @@ def read_lines(*paths: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def node_reader(memory: Memory) -> NodeReader:
+def node_source(memory: Memory) -> NodeSource:
     """A function that returns the memories of rows."""
     graph = memory.graph()
     return lambda rows: [node for row in rows.tolist() if (node := memory.get(graph.id(row))) is not None]
@@ -393,7 +393,7 @@ def memory_pairs(
     """The pairs of one memory."""
     graph = memory.graph()
     rows = np.flatnonzero(graph.episodes)
-    statements = MemoryStatements(graph, node_reader(memory))
+    statements = MemoryStatements(graph, node_source(memory))
     gate_features: list[dict[str, float]] = []
 
     class RecordingGate(UpdateClassifier):

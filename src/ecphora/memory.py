@@ -27,17 +27,19 @@ from .model.graph.graph import Graph
 from .model.graph.updates import dependent_ids, ids_of_everything
 from .model.ids import ACCEPT_PREFIX, MERGE_PREFIX, REJECT_PREFIX, content_id
 from .model.ports import (
+    DEFAULT,
     LLM,
     Activation,
     BackupStore,
     Clock,
+    Default,
     Embedder,
     ExtractionRun,
     Extractor,
     FactUpdateScorer,
     GoalStrategy,
     MeteredExtractor,
-    NodeReader,
+    NodeSource,
     Progress,
     Reranker,
     Store,
@@ -107,7 +109,7 @@ from .models.embedders.from_setting import packaged_embedder
 from .models.embedders.hashing import HASHING
 from .models.embedders.minilm import MiniLMEmbedder
 from .models.llm_client import LLMClient, as_llm_client
-from .models.rerankers.late_interaction import DEFAULT_RERANKER, LateInteractionReranker
+from .models.rerankers.late_interaction import LateInteractionReranker
 from .models.rule_extractor import RuleExtractor
 from .models.update_scorer import E5UpdateScorer
 from .recall import lookup
@@ -167,7 +169,7 @@ class Facts(_View):
         """
         limit, writer = check_count("limit", limit), self._writer()
         is_pending, graph = check_flag("pending", pending), writer.graph()
-        return validity.list_updates(graph, writer.node_reader(graph), limit, is_pending=is_pending)
+        return validity.list_updates(graph, writer.node_source(graph), limit, is_pending=is_pending)
 
     def accept(self, old: NodeId, new: NodeId) -> UndoBatch:
         """State that a pending update is one: from then on it counts as if it were certain; ``undo`` reverts it.
@@ -277,7 +279,7 @@ class Maintenance(_View):
         limit, writer = check_count("limit", limit), self._writer()
         graph = writer.graph()
         rows = importance.decayed_rows(graph, importance.DecayPolicy(), self._clock().timestamp())
-        return writer.node_reader(graph)(rows[:limit])
+        return writer.node_source(graph)(rows[:limit])
 
     def pin(self, ids: NodeId | Iterable[NodeId]) -> None:
         """Keep memories from decay. Raises ``InvalidInput`` for an unknown id."""
@@ -324,8 +326,6 @@ _log = logging.getLogger("ecphora")
 
 MATCH_ALL = Filter()
 """The filter that matches everything."""
-DEFAULT_UPDATE_SCORER = E5UpdateScorer()
-"""A placeholder for the update scorer that each memory makes for itself; never called, so it never loads the model."""
 EMBEDDER_METHODS = ("embed",)
 """The methods that an embedder must have."""
 TEMPORARY = ":memory:"
@@ -395,8 +395,8 @@ class Memory(OpenInEachProcess):
         scope: str = "default",
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
-        update_scorer: FactUpdateScorer | None = DEFAULT_UPDATE_SCORER,
-        reranker: Reranker | None = DEFAULT_RERANKER,
+        update_scorer: FactUpdateScorer | Default | None = DEFAULT,
+        reranker: Reranker | Default | None = DEFAULT,
         strategy: str | Strategy = "fused",
         auto_consolidate: AutoConsolidate | None = None,
         evidence_bands: EvidenceBands = DEFAULT_BANDS,
@@ -410,14 +410,14 @@ class Memory(OpenInEachProcess):
         self._extractor = (
             RuleExtractor() if extractor is None else check_component("extractor", extractor, "an extractor", "extract")
         )
-        if update_scorer is DEFAULT_UPDATE_SCORER:
+        if update_scorer is DEFAULT:
             update_scorer = E5UpdateScorer()
         self._update_scorer = (
             None
             if update_scorer is None
             else check_component("update_scorer", update_scorer, "an update scorer", "score")
         )
-        if reranker is DEFAULT_RERANKER:
+        if reranker is DEFAULT:
             reranker = None if embedder is not None and embedder.name.startswith(HASHING) else LateInteractionReranker()
         self._reranker = None if reranker is None else check_component("reranker", reranker, "a reranker", "score")
         self._set_zone(zone, clock)
@@ -732,7 +732,7 @@ class Memory(OpenInEachProcess):
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
         _check_takes_goal(chosen, goal)
         graph = self.graph()
-        read_nodes = self._scope_writer.node_reader(graph)
+        read_nodes = self._scope_writer.node_source(graph)
         query = self._analyze(
             question, graph, read_nodes, where=where, as_of=as_of, known_at=known_at, goal=goal, options=options
         )
@@ -765,7 +765,7 @@ class Memory(OpenInEachProcess):
         self,
         question: str | Message | Iterable[Message],
         graph: Graph,
-        read_nodes: NodeReader,
+        read_nodes: NodeSource,
         *,
         where: Filter,
         as_of: When | None,
@@ -906,7 +906,7 @@ class Memory(OpenInEachProcess):
                 recollection,
                 text,
                 graph,
-                writer.node_reader(graph),
+                writer.node_source(graph),
                 used_ids=used,
                 context_ids=[node_id for id_ in context for node_id in documents.node_ids_of(graph, id_) or (id_,)],
                 source=source,
@@ -931,7 +931,7 @@ class Memory(OpenInEachProcess):
     ) -> Query:
         """Return a question as strategies see it: with its vectors, terms, entities and time ranges."""
         graph, options = self._scope_writer.graph(), check_recall_options(options)
-        read_nodes = self._scope_writer.node_reader(graph)
+        read_nodes = self._scope_writer.node_source(graph)
         return self._analyze(
             question, graph, read_nodes, where=where, as_of=as_of, known_at=known_at, goal=goal, options=options
         )
@@ -967,7 +967,7 @@ class Memory(OpenInEachProcess):
         cursor = None if after is None else lookup.Cursor.from_text(after, order)
         graph = self.graph()
         return lookup.find_page(
-            graph, query, self._scope_writer.node_reader(graph), order=order, limit=limit, after=cursor
+            graph, query, self._scope_writer.node_source(graph), order=order, limit=limit, after=cursor
         )
 
     def count(self, *, where: Filter = MATCH_ALL) -> int:
@@ -1176,7 +1176,7 @@ class Memory(OpenInEachProcess):
                 if vector is None
                 else tuple(entry for entry, _ in insight_index.nearest_insights(graph, vector, limit))
             )
-        return insight_index.load_insights(entries, self._scope_writer.node_reader(graph))
+        return insight_index.load_insights(entries, self._scope_writer.node_source(graph))
 
     def answer(
         self,

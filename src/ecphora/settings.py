@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidInput, UnknownName
 from .model import plugins
-from .model.ports import LLM, Embedder, Extractor, Reranker, Store, Strategy
+from .model.ports import DEFAULT, LLM, Default, Embedder, Extractor, Reranker, Store, Strategy
 
 if TYPE_CHECKING:
     from .retrieval.confidence import EvidenceBands
@@ -207,14 +207,14 @@ class Settings:
             raise InvalidInput(f"the {user} is llm, and no language model is set; set llm to {LLM_CHOICES}")
         return llm
 
-    def make_reranker(self) -> Reranker | None:
+    def make_reranker(self) -> Reranker | Default | None:
         """The reranker that is set, else the default of a memory; the built-in one stands in while another fails."""
         if self.reranker == "none":
             return None
-        from .models.rerankers.late_interaction import DEFAULT_RERANKER, LateInteractionReranker  # noqa: PLC0415
+        from .models.rerankers.late_interaction import LateInteractionReranker  # noqa: PLC0415
 
         if self.reranker is None:
-            return DEFAULT_RERANKER
+            return DEFAULT
         if self.reranker == "builtin":
             return LateInteractionReranker()
         from .models.rerankers.fallback import FallbackReranker  # noqa: PLC0415

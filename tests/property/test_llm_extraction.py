@@ -19,7 +19,7 @@ TEXTS = ["Ana moved to Porto for the balcony.", "Ben likes tea.", "Ana and Ben"]
 def entities(memory: Memory) -> set[str]:
     graph = memory.graph()
     rows = graph.rows_of_kind(Kind.ENTITY)
-    return {node.text for node in memory._scope_writer.node_reader(graph)(rows)}
+    return {node.text for node in memory._scope_writer.node_source(graph)(rows)}
 
 
 json_values = st.recursive(

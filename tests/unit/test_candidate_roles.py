@@ -46,7 +46,7 @@ def test_agreement_is_that_of_the_question_with_text_and_speaker(tmp_path: Path)
     with open_memory(tmp_path) as memory:
         graph, query = memory.graph(), memory.build_query(QUESTION)
         rows = np.flatnonzero(graph.episodes)[::-1]
-        reading = CandidateReranking(ConstantReranker(0.5), graph, query, memory._scope_writer.node_reader(graph))
+        reading = CandidateReranking(ConstantReranker(0.5), graph, query, memory._scope_writer.node_source(graph))
         reading(rows, graph.episodes)
         passages = reading.passages(rows)
         told = {str(one.id): (one.text, one.speaker) for one in TURNS}

@@ -65,7 +65,7 @@ def memory(path: Path) -> Iterator[Memory]:
 
 def described(memory: Memory) -> list[Node]:
     graph = memory.graph()
-    return memory._scope_writer.node_reader(graph)(graph.rows_of_kind(Kind.DESCRIPTION))
+    return memory._scope_writer.node_source(graph)(graph.rows_of_kind(Kind.DESCRIPTION))
 
 
 def test_typed_mention_becomes_a_node_with_a_vector(memory: Memory) -> None:

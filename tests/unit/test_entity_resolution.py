@@ -24,7 +24,7 @@ from ecphora.language.names.normalization import entity_id, normalize_name
 from ecphora.memory import Memory
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
-from ecphora.model.ports import NodeReader
+from ecphora.model.ports import NodeSource
 from ecphora.model.types import Edge, Kind, Link, Node, Rows, Tombstone, UndoBatch, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval import entity_links
@@ -78,7 +78,7 @@ class Conversation:
         return rows[self.graph.episodes[rows]]
 
     @property
-    def read(self) -> NodeReader:
+    def read(self) -> NodeSource:
         """Reads the turns."""
         return lambda rows: [self.texts[self.graph.id(int(row))] for row in rows]
 
@@ -407,7 +407,7 @@ def test_store_undoes_merges_and_deletes_them_with_the_names(tmp_path: Path) -> 
     commit = partial(store.commit, SCOPE)
     commit(turns_batch(parse_turns(*MERGED["a beginning, spoken to"][0])))
     unmerged = apply_batch(Graph(), store.changes_since(SCOPE, 0))
-    read: NodeReader = lambda rows: store.nodes(SCOPE, [unmerged.id(int(row)) for row in rows])  # noqa: E731
+    read: NodeSource = lambda rows: store.nodes(SCOPE, [unmerged.id(int(row)) for row in rows])  # noqa: E731
     edges = resolve_entities(unmerged, np.flatnonzero(unmerged.episodes), read)
     assert edges
     commit(WriteBatch(edges=edges, undo_batch=UndoBatch("b1", NOON)))

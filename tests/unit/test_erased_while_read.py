@@ -15,7 +15,7 @@ from ecphora import Memory, reembed
 from ecphora.consolidation import plan
 from ecphora.consolidation.insights.synthesis import derived_from_edges, insight_node
 from ecphora.model.graph.graph import Graph
-from ecphora.model.ports import Activation, NodeReader, Prompt, Reply
+from ecphora.model.ports import Activation, NodeSource, Prompt, Reply
 from ecphora.model.types import Episode, Query, Vectors, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
@@ -160,7 +160,7 @@ class QuotingStrategy:
     def has_pending(self, graph: Graph, /) -> bool:
         return graph.cursors.get("quoting", 0) < int(graph.nodes["seq"].max())
 
-    def process(self, graph: Graph, read: NodeReader, now: datetime, /, **_tools: object) -> WriteBatch:
+    def process(self, graph: Graph, read: NodeSource, now: datetime, /, **_tools: object) -> WriteBatch:
         sources = read(np.flatnonzero(graph.episodes))
         insight = insight_node("\n".join(node.text for node in sources), sources, now)
         self.calls.append(graph.revision)

@@ -17,7 +17,7 @@ from ecphora.consolidation.insights.summaries import InsightWriter
 from ecphora.consolidation.insights.synthesis import InsightBatch, InsightConfig, draw_insights, insight_id
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
-from ecphora.model.ports import NodeReader
+from ecphora.model.ports import NodeSource
 from ecphora.model.types import Edge, Kind, Link, Node, NodeId, Tombstone, Vector, Vectors, WriteBatch
 from ecphora.retrieval import insight_index
 from ecphora.strategies.fused.strategy import Fused
@@ -63,7 +63,7 @@ class TopicGraph:
         }
         self.write(replace(sample_batch(*nodes), vectors=vectors))
 
-    def read(self) -> NodeReader:
+    def read(self) -> NodeSource:
         return lambda rows: [self.nodes[self.graph.id(row)] for row in rows.tolist()]
 
     def draw(

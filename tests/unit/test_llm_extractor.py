@@ -56,7 +56,7 @@ def open_memory(path: Path, extractor: LLMExtractor, **options: Any) -> Memory:
 def entities(memory: Memory) -> set[str]:
     graph = memory.graph()
     rows = graph.rows_of_kind(Kind.ENTITY)
-    return {node.text for node in memory._scope_writer.node_reader(graph)(rows)}
+    return {node.text for node in memory._scope_writer.node_source(graph)(rows)}
 
 
 def test_extraction_has_types_descriptions_importance_and_relations() -> None:

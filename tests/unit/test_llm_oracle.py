@@ -120,7 +120,7 @@ def test_weave_does_not_ask_about_an_insight_that_was_forgotten(tmp_path: Path) 
     ) as memory:
         memory.remember([f"Ana waters the garden, {plant}." for plant in PLANTS])
         graph = memory.graph()
-        reader = memory._scope_writer.node_reader(graph)
+        reader = memory._scope_writer.node_source(graph)
         drawn = strategy.process(graph, reader, NOON).nodes
         asked = len(llm.prompts)
         assert drawn

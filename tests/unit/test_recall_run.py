@@ -17,7 +17,7 @@ from ecphora.maintenance.learn import temporary_memory
 from ecphora.maintenance.learn.datasets import Case, Question
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.graph.graph import Graph
-from ecphora.model.ports import Activation, NodeReader, Strategy
+from ecphora.model.ports import Activation, NodeSource, Strategy
 from ecphora.model.types import Episode, Query, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval.confidence import DEFAULT_BANDS
@@ -90,7 +90,7 @@ class ProcessingStrategy(RecordingStrategy):
     def has_pending(self, graph: Graph, /) -> bool:
         return graph.cursors.get("processing", 0) < graph.episodes.sum()
 
-    def process(self, graph: Graph, _read: NodeReader, _now: datetime, /, **_tools: object) -> WriteBatch:
+    def process(self, graph: Graph, _read: NodeSource, _now: datetime, /, **_tools: object) -> WriteBatch:
         return WriteBatch(cursors={"processing": int(graph.episodes.sum())})
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from ecphora.errors import InvalidInput, RerankerUnavailable, UnknownName
-from ecphora.model.ports import Passage, Prompt
+from ecphora.model.ports import DEFAULT, Passage, Prompt
 from ecphora.models.embedders import onnx_runtime
 from ecphora.models.llm_client import LLMClient
 from ecphora.models.rerankers.cross_encoder import CrossEncoderReranker
 from ecphora.models.rerankers.fallback import FallbackReranker
-from ecphora.models.rerankers.late_interaction import DEFAULT_RERANKER, LateInteractionReranker
+from ecphora.models.rerankers.late_interaction import LateInteractionReranker
 from ecphora.models.rerankers.llamacpp_reranker import LlamaCppReranker
 from ecphora.models.rerankers.llm_judge import GRADE_LOG_ODDS, LLMReranker
 from ecphora.settings import Settings, load
@@ -168,11 +168,10 @@ def test_language_model_client_keeps_its_own_retries() -> None:
 
 
 def test_settings_make_the_reader() -> None:
-    assert Settings().make_reranker() is DEFAULT_RERANKER
+    assert Settings().make_reranker() is DEFAULT
     assert Settings(reranker="none").make_reranker() is None
     builtin = Settings(reranker="builtin").make_reranker()
     assert isinstance(builtin, LateInteractionReranker)
-    assert builtin is not DEFAULT_RERANKER
     names = {
         "jina:m": "m at api.jina.ai (jina)",
         "cohere:m": "m at api.cohere.com (cohere)",
@@ -208,7 +207,7 @@ def test_settings_send_the_key_to_the_reader_that_is_set(tmp_path: Path) -> None
         }
         settings = load(environment, tmp_path)
         reranker = settings.make_reranker()
-        assert reranker is not None
+        assert isinstance(reranker, FallbackReranker)
         reranker.score(QUESTION, PASSAGES, asked_on=TODAY)
     assert server.authorizations == [f"Bearer {KEY}"]
     assert KEY not in repr(settings)
@@ -219,5 +218,5 @@ def test_settings_ask_the_language_model_that_is_set(tmp_path: Path) -> None:
     with FakeChatServer('{"grades": [3, 0]}') as server:
         environment = {"ECPHORA_RERANKER": "llm", "ECPHORA_LLM": "openai:gpt", "ECPHORA_LLM_BASE_URL": server.url}
         reranker = load(environment, tmp_path).make_reranker()
-        assert reranker is not None
+        assert isinstance(reranker, FallbackReranker)
         assert reranker.score(QUESTION, PASSAGES, asked_on=TODAY).tolist() == [GRADE_LOG_ODDS[3], GRADE_LOG_ODDS[0]]

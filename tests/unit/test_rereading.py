@@ -132,7 +132,7 @@ def test_best_are_read_again_in_the_time_that_the_first_reading_leaves(
     reranker, seconds = TwoModelReranker(), count()  # every look at the clock is a second later, so a batch takes one
     with open_memory(tmp_path, None) as memory:
         graph, query = memory.graph(), memory.build_query(QUESTION)
-        rows, read_nodes = np.flatnonzero(graph.episodes), memory._scope_writer.node_reader(graph)
+        rows, read_nodes = np.flatnonzero(graph.episodes), memory._scope_writer.node_source(graph)
         clock = lambda: float(next(seconds))  # noqa: E731
         reading = CandidateReranking(reranker, graph, query, read_nodes, time_limit, clock=clock)
         first = reading(rows, graph.episodes)

@@ -12,7 +12,7 @@ from ecphora.errors import StaleWrite, StoreBusy
 from ecphora.memory import Memory
 from ecphora.model.graph.graph import CachedDerivation, Graph
 from ecphora.model.graph.updates import apply_batch
-from ecphora.model.ports import Activation, NodeReader
+from ecphora.model.ports import Activation, NodeSource
 from ecphora.model.types import Access, AccessKind, Edge, Episode, Kind, Link, Mark, Node, Query, Tombstone, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval import dense, entity_links
@@ -56,7 +56,7 @@ class InsightStrategy:
     def has_pending(self, graph: Graph, /) -> bool:
         return len(self._new(graph)) >= 3
 
-    def process(self, graph: Graph, read_nodes: NodeReader, now: datetime, /, **_tools: object) -> WriteBatch:
+    def process(self, graph: Graph, read_nodes: NodeSource, now: datetime, /, **_tools: object) -> WriteBatch:
         rows = self._new(graph)[:3]
         nodes = read_nodes(rows)
         self.batch_sizes.append(len(nodes))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from ..errors import InvalidTime
 from ..model.graph.graph import Graph
 from ..model.graph.updates import apply_batch
-from ..model.ports import NodeReader, SecondsLeft
+from ..model.ports import NodeSource, SecondsLeft
 from ..model.times import parse_time
 from ..model.types import Kind, Link, Node, NodeId, Rows, Vector, WriteBatch
 from ..models import prompts
@@ -87,7 +87,7 @@ class Tools:
     time_left: SecondsLeft | None = None
 
 
-def next_step(graph: Graph, read_nodes: NodeReader, now: datetime, limit: int, tools: Tools) -> Step | None:
+def next_step(graph: Graph, read_nodes: NodeSource, now: datetime, limit: int, tools: Tools) -> Step | None:
     """Plan the next step, of at most ``limit`` memories; None if nothing is new.
 
     Insights are drawn from the graph with the new claims, so that none states a fact and its successor side by side.
@@ -119,7 +119,7 @@ def next_step(graph: Graph, read_nodes: NodeReader, now: datetime, limit: int, t
 
 
 def _extract_claims(
-    graph: Graph, pending_rows: Rows, step_rows: Rows, read_nodes: NodeReader, tools: Tools
+    graph: Graph, pending_rows: Rows, step_rows: Rows, read_nodes: NodeSource, tools: Tools
 ) -> tuple[WriteBatch, int]:
     """The claims of a step's memories, and the number of memories that there was time to scan."""
     if not len(pending_rows):

@@ -156,7 +156,7 @@ def run(
     score_pairs = None if update_scorer is None else update_scorer.score
     floor = similarity_floor(writer.embedder)
     tools = plan.Tools(writer.embed, floor, llm_client, score_pairs, limits.planning_time_left)
-    while (step := plan.next_step(graph, writer.node_reader(graph), now, limits.step_size, tools)) is not None:
+    while (step := plan.next_step(graph, writer.node_source(graph), now, limits.step_size, tools)) is not None:
         check_cancellation()
         batch = replace(
             step.batch,
@@ -250,7 +250,7 @@ def _iter_probes(writer: ScopeWriter, graph: Graph, build_query: Callable[[str],
     for edge, index in zip(edge_indices[is_used].tolist(), question_index[is_used].tolist(), strict=True):
         by_question.setdefault(int(question_rows[index]), set()).add(graph.id(int(graph.edges["dst"][edge])))
     rows = sorted(by_question)[-MAX_PROBES:]
-    for node in reversed(writer.node_reader(graph)(np.array(rows, np.intp))):
+    for node in reversed(writer.node_source(graph)(np.array(rows, np.intp))):
         row = graph.row(node.id)
         if row is not None:
             yield Probe(build_query(node.text), frozenset(by_question[row]))

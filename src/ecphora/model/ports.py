@@ -6,6 +6,7 @@ This file is over 400 lines because it is the list of all ports, each documented
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -41,11 +42,26 @@ Progress = Callable[[int, int], None]
 
 CodeSource = Callable[[str, Sequence[NodeId]], Mapping[NodeId, bytes]]
 """Returns the token codes that a model has made of nodes, as far as they are kept."""
-NodeReader = Callable[[Rows], list[Node]]
+
+
+NodeSource = Callable[[Rows], list[Node]]
 """Fetches the nodes of some rows, in their order."""
 
 SecondsLeft = Callable[[], float]
 """Returns how many seconds are left; 0 or less when the time is up."""
+
+
+class Default(Enum):
+    """Stands for a component that a memory makes for itself."""
+
+    DEFAULT = "default"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+DEFAULT = Default.DEFAULT
+"""The default of ``reranker`` and ``update_scorer`` of a memory."""
 
 
 class Embedder(Protocol):
@@ -584,7 +600,7 @@ class IncrementalStrategy(Protocol):
         """Whether there are enough new memories to process."""
         ...
 
-    def process(self, graph: Graph, read_nodes: NodeReader, now: datetime, /, *, similarity_floor: float) -> WriteBatch:
+    def process(self, graph: Graph, read_nodes: NodeSource, now: datetime, /, *, similarity_floor: float) -> WriteBatch:
         """Process the next portion: return insights, edges and the new cursor.
 
         ``similarity_floor`` is the cosine at which the embedder finds two texts unrelated. Pure but for ``read_nodes``.

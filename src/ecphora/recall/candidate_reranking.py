@@ -15,7 +15,7 @@ from ..model.ports import (
     CascadeReranker,
     CodeReranker,
     CodeSource,
-    NodeReader,
+    NodeSource,
     Passage,
     PassageCodes,
     Reranker,
@@ -60,7 +60,7 @@ class CandidateReranking:
     reranker: Reranker
     graph: Graph
     query: Query
-    read_nodes: NodeReader
+    read_nodes: NodeSource
     time_limit: float | None = None
     is_mandatory: bool = False
     clock: Callable[[], float] = perf_counter

@@ -11,7 +11,7 @@ from datetime import datetime
 from ..model.graph.graph import Graph, epoch_seconds
 from ..model.graph.updates import is_tombstoned
 from ..model.ids import EXCHANGE_PREFIX, content_id
-from ..model.ports import NodeReader
+from ..model.ports import NodeSource
 from ..model.types import Edge, Episode, Kind, Link, Node, NodeId, Vector, WriteBatch
 from ..model.validation import check_question
 from ..remember import documents
@@ -30,7 +30,7 @@ def exchange_batch(
     recollection: Recollection,
     response: str,
     graph: Graph,
-    read: NodeReader,
+    read: NodeSource,
     *,
     used_ids: Collection[NodeId],
     context_ids: Collection[NodeId],
@@ -90,7 +90,7 @@ def _source_ids(recollection: Recollection, graph: Graph) -> Iterator[NodeId]:
             yield from (graph.id(row) for row in record.sources.tolist())
 
 
-def _is_unchanged(recollection: Recollection, graph: Graph, read: NodeReader) -> bool:
+def _is_unchanged(recollection: Recollection, graph: Graph, read: NodeSource) -> bool:
     """Whether every text that was shown is still the text of its node; the text of an exchange never changes."""
     shown: Mapping[NodeId, str] = {
         **{hit.id: hit.text for hit in recollection},

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.graph.graph import Graph
-from ..model.ports import Activation, NodeReader
+from ..model.ports import Activation, NodeSource
 from ..model.types import (
     MENTION_LINKS,
     EngramHit,
@@ -47,7 +47,7 @@ def find_extras(  # noqa: PLR0917
     eligible: Mask,
     hits: Sequence[Hit],
     limit: int,
-    read_nodes: NodeReader,
+    read_nodes: NodeSource,
     *,
     include: Collection[Include],
 ) -> Extras:
@@ -75,7 +75,7 @@ class _Finder:
     eligible: Mask
     hits: Sequence[Hit]
     limit: int
-    read_nodes: NodeReader
+    read_nodes: NodeSource
 
     # ---- engrams
 

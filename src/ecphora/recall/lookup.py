@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..model.graph.graph import CachedDerivation, Graph
 from ..model.lazy import lazy_pattern
-from ..model.ports import NodeReader
+from ..model.ports import NodeSource
 from ..model.reprs import show
 from ..model.types import Mask, Node, NodeId, Page, Query, Rows
 from ..model.validation import check_number, check_string
@@ -88,7 +88,7 @@ def count_memories(graph: Graph, query: Query) -> int:
 
 
 def find_page(
-    graph: Graph, query: Query, read_nodes: NodeReader, *, order: Order, limit: int, after: Cursor | None
+    graph: Graph, query: Query, read_nodes: NodeSource, *, order: Order, limit: int, after: Cursor | None
 ) -> Page:
     """The next memories in an order that pass the filter of a query."""
     rows, seconds = _next_rows(graph, query, order, limit + 1, after)
@@ -133,7 +133,7 @@ def _memory_id(graph: Graph, row: int) -> NodeId:
     return graph.documents.names[document] if document >= 0 else graph.id(row)
 
 
-def _read_memories(graph: Graph, rows: Rows, read_nodes: NodeReader) -> tuple[Node, ...]:
+def _read_memories(graph: Graph, rows: Rows, read_nodes: NodeSource) -> tuple[Node, ...]:
     """The memories that rows belong to, long texts reassembled, without memories that were forgotten since."""
     ids = [_memory_id(graph, row) for row in rows.tolist()]
     node_ids = [node_id for id_ in ids for node_id in documents.node_ids_of(graph, id_)]

@@ -7,7 +7,7 @@ from time import perf_counter
 
 from ..language.scripts import estimate_tokens
 from ..model.graph.graph import Graph
-from ..model.ports import Activation, MediaStrategy, NodeReader, RerankStrategy, Strategy
+from ..model.ports import Activation, MediaStrategy, NodeSource, RerankStrategy, Strategy
 from ..model.types import Cost, Evidence, Hit, Include, Query
 from ..retrieval import filters
 from ..retrieval.confidence import EvidenceBands
@@ -45,7 +45,7 @@ class PreparedRecall:
     query: Query
     graph: Graph
     reranking: CandidateReranking | None
-    read_nodes: NodeReader
+    read_nodes: NodeSource
     limit: int
     budget: int | None
     explain: bool

@@ -26,7 +26,7 @@ from ..language.names.adjacent_names import without_titles
 from ..language.statements.subject import subject_agreement
 from ..language.terms import extract_terms, hash_terms
 from ..model.graph.graph import KIND_CODES
-from ..model.ports import NodeReader
+from ..model.ports import NodeSource
 from ..model.text_format import collapse_whitespace, long_day, truncate
 from ..model.times import from_epoch_seconds, local_seconds
 from ..model.types import Kind, MediaKind, Node, NodeId
@@ -89,7 +89,7 @@ class LazyReasons:
         return type(self), (self._texts,)
 
 
-def build_reasons(ranking: Ranking, nodes: Sequence[Node], read_nodes: NodeReader) -> list[str]:
+def build_reasons(ranking: Ranking, nodes: Sequence[Node], read_nodes: NodeSource) -> list[str]:
     """The reason of each of some ranked nodes; ``read_nodes`` fetches other nodes that are quoted.
 
     A reason is empty if the memory is the only one, or if nothing sets it apart.
@@ -109,7 +109,7 @@ def build_reasons(ranking: Ranking, nodes: Sequence[Node], read_nodes: NodeReade
     ]
 
 
-def _fetch_nodes(read_nodes: NodeReader, rows: Sequence[int]) -> Sequence[Node]:
+def _fetch_nodes(read_nodes: NodeSource, rows: Sequence[int]) -> Sequence[Node]:
     """The nodes of some rows; none if the memory was closed meanwhile: then they are named but not quoted."""
     try:
         return read_nodes(np.array(rows, np.intp)) if rows else ()

@@ -10,7 +10,7 @@ import numpy as np
 from ..language.classes import asked_nouns, find_instances
 from ..language.scripts import estimate_tokens
 from ..model.graph.graph import Graph
-from ..model.ports import Activation, ActivationPath, NodeReader
+from ..model.ports import Activation, ActivationPath, NodeSource
 from ..model.types import Contribution, Hit, HitGroup, Mask, NodeId, Query, Rows, Scores, Why
 from ..retrieval import filters, fusion
 from ..retrieval.bm25 import Postings, TermCoverage, term_coverage
@@ -63,7 +63,7 @@ class RankedHits:
     eligible: Mask
     top_hits: Sequence[Hit]
     budget: int | None
-    read_nodes: NodeReader
+    read_nodes: NodeSource
 
     @property
     def hits(self) -> list[Hit]:
@@ -86,7 +86,7 @@ def rank(  # noqa: PLR0917
     activation: Activation,
     limit: int,
     budget: int | None,
-    read_nodes: NodeReader,
+    read_nodes: NodeSource,
     *,
     explain: bool,
 ) -> RankedHits:
@@ -133,7 +133,7 @@ def _build_hits(  # noqa: PLR0917
     activation: Activation,
     eligible: Mask,
     limit: int,
-    read_nodes: NodeReader,
+    read_nodes: NodeSource,
     *,
     explain: bool,
 ) -> list[Hit]:

@@ -19,7 +19,7 @@ from ..model.ports import (
     Extractor,
     FullLogStrategy,
     IncrementalStrategy,
-    NodeReader,
+    NodeSource,
     NonblockingStore,
     Reranker,
     SecondsLeft,
@@ -138,7 +138,7 @@ class ScopeWriter:
             )
         return graph
 
-    def node_reader(self, graph: Graph) -> NodeReader:
+    def node_source(self, graph: Graph) -> NodeSource:
         """Fetches nodes by their rows in a graph."""
         return lambda rows: self.store.nodes(self.scope, [graph.id(row) for row in rows])
 
@@ -321,7 +321,7 @@ class ScopeWriter:
             graph = self.graph()
             while strategy.has_pending(graph):
                 batch = strategy.process(
-                    graph, self.node_reader(graph), now, similarity_floor=similarity_floor(self.embedder)
+                    graph, self.node_source(graph), now, similarity_floor=similarity_floor(self.embedder)
                 )
                 ids, texts = [node.id for node in batch.nodes], map(encode.indexed_text, batch.nodes)
                 vectors = dict(zip(ids, self.embed(texts), strict=True)) if ids else {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.graph.graph import CachedDerivation, Graph, epoch_seconds
-from ..model.ports import NodeReader
+from ..model.ports import NodeSource
 from ..model.types import Insight, Kind, Link, Mask, Query, Rows, Vector
 from . import validity
 
@@ -57,7 +57,7 @@ def eligible_insights(graph: Graph, query: Query, eligible: Mask) -> list[Insigh
     ]
 
 
-def load_insights(records: Iterable[InsightRecord], reader: NodeReader) -> list[Insight]:
+def load_insights(records: Iterable[InsightRecord], reader: NodeSource) -> list[Insight]:
     """Load insights with their texts and their sources' texts; an insight that was forgotten meanwhile is left out."""
     insights = []
     for record in records:

@@ -20,7 +20,7 @@ from ..language.question import question_terms
 from ..language.terms import hash_terms, surface_forms
 from ..model.graph import media_spaces
 from ..model.graph.graph import Graph
-from ..model.ports import Embedder, NodeReader, embedder_coverage, similarity_floor
+from ..model.ports import Embedder, NodeSource, embedder_coverage, similarity_floor
 from ..model.times import in_zone
 from ..model.types import Filter, Goal, Interval, MediaQuery, NodeId, Query, RelationName, Vector, Vectors, When
 from ..model.validation import check_media_query, check_query, check_question
@@ -50,7 +50,7 @@ def analyze(
     embedder: Embedder,
     embed: Callable[[str], Vector],
     *,
-    read_nodes: NodeReader,
+    read_nodes: NodeSource,
     where: Filter,
     as_of: When | None = None,
     known_at: When | None = None,
@@ -157,7 +157,7 @@ class NamedQuestion:
     entity_ids: Sequence[NodeId] = ()
 
 
-def _name_relations(query: Query, graph: Graph, read_nodes: NodeReader) -> NamedQuestion:
+def _name_relations(query: Query, graph: Graph, read_nodes: NodeSource) -> NamedQuestion:
     """Look up who "my sister" in a question is, in the memories that the query may return."""
     asked = asked_relations(query.text)
     found = relation_names.find_relation_names(graph, query, asked, read_nodes) if asked and len(graph) else ()

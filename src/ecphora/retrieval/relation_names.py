@@ -17,7 +17,7 @@ from ..language.names.relation_lexicon import CHANGING_RELATIONS, all_nouns
 from ..language.names.relation_mentions import AskedRelation, Owner, RelationMention, relation_mentions
 from ..language.terms import extract_terms, hash_terms
 from ..model.graph.graph import Graph
-from ..model.ports import NodeReader
+from ..model.ports import NodeSource
 from ..model.types import Link, Mask, NodeId, Query, RelationName, Rows
 from . import filters, temporal
 
@@ -38,7 +38,7 @@ class _Found:
 
 
 def find_relation_names(
-    graph: Graph, query: Query, asked: Iterable[AskedRelation], read_nodes: NodeReader
+    graph: Graph, query: Query, asked: Iterable[AskedRelation], read_nodes: NodeSource
 ) -> tuple[RelationName, ...]:
     """The names of the relations that a query asks about, from the memories that it may return.
 
@@ -73,7 +73,7 @@ def entity_ids(graph: Graph, found: Iterable[RelationName]) -> tuple[NodeId, ...
 
 
 def _find(
-    graph: Graph, asked: AskedRelation, eligible: Mask, expired: Mask, read_nodes: NodeReader
+    graph: Graph, asked: AskedRelation, eligible: Mask, expired: Mask, read_nodes: NodeSource
 ) -> Iterator[_Found]:
     """The mentions of a relation whose owner may be the one asked about, the newest first."""
     rows = _rows_with_noun(graph, asked.relations, eligible)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..language.terms import hash_terms
 from ..model.graph.graph import CachedDerivation, Graph, epoch_seconds
-from ..model.ports import NodeReader
+from ..model.ports import NodeSource
 from ..model.types import (
     Edge,
     FactRelation,
@@ -224,7 +224,7 @@ def _term_hashes(stems: Iterable[str]) -> TermHashes:
     return frozenset(hash_terms(list(stems)).tolist())
 
 
-def list_updates(graph: Graph, read: NodeReader, limit: int, *, is_pending: bool = False) -> list[FactUpdate]:
+def list_updates(graph: Graph, read: NodeSource, limit: int, *, is_pending: bool = False) -> list[FactUpdate]:
     """Detected updates and contradictions, the updates of the latest memories first; or the pending updates."""
     pairs = pending_supersessions(graph) if is_pending else supersessions(graph)
     latest = np.lexsort((-pairs.confidence, -pairs.new))[:limit]

@@ -9,7 +9,7 @@ from ...language.names.kin_mentions import KIN_WORDS, kin_mentions
 from ...language.names.normalization import entity_id
 from ...language.terms import extract_terms, hash_terms
 from ...model.graph.graph import CachedDerivation, Graph
-from ...model.ports import NodeReader
+from ...model.ports import NodeSource
 from ...model.types import Edge, Link, Rows
 
 KIN_MENTION_WEIGHT = 0.5
@@ -34,7 +34,7 @@ KinTable = dict[tuple[int, str], KinMentions]
 """By speaker number and relation."""
 
 
-def resolve_kin(graph: Graph, new_rows: Rows, read: NodeReader) -> tuple[Edge, ...]:
+def resolve_kin(graph: Graph, new_rows: Rows, read: NodeSource) -> tuple[Edge, ...]:
     """The ``MENTIONS`` edges that new memories, or names that they give, resolve."""
     new_row_set = set(new_rows.tolist())
 
@@ -74,7 +74,7 @@ def _mentioning_rows(graph: Graph, name: int) -> frozenset[int]:
     return frozenset(graph.edges["src"][edge_indices].tolist())
 
 
-def _extend_kin_table(graph: Graph, cached: CachedDerivation[KinTable] | None, read: NodeReader) -> KinTable:
+def _extend_kin_table(graph: Graph, cached: CachedDerivation[KinTable] | None, read: NodeSource) -> KinTable:
     kin_table: KinTable = {} if cached is None else dict(cached.value)
     first = 0 if cached is None else cached.node_count
     assistants = [number for number, name in enumerate(graph.speakers.names) if is_assistant(name)]

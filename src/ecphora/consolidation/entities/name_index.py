@@ -23,7 +23,7 @@ from ...language.names.nicknames import (
 from ...language.names.normalization import normalize_name
 from ...model.graph.graph import CachedDerivation, Graph
 from ...model.ids import ENTITY_PREFIX
-from ...model.ports import NodeReader
+from ...model.ports import NodeSource
 from ...model.types import MENTION_LINKS, Kind, Link, Node, Rows
 
 MAX_TEXTS_READ = 12
@@ -60,7 +60,7 @@ class NameMentions:
 class NameIndex:
     """Looks up names and reads how texts use them, each text once."""
 
-    def __init__(self, graph: Graph, read: NodeReader) -> None:
+    def __init__(self, graph: Graph, read: NodeSource) -> None:
         self.graph = graph
         self._read = read
         self._keys = graph.derive("names by word", _extend_keys)

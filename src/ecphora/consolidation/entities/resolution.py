@@ -17,7 +17,7 @@ from ...language.names.nicknames import (
 )
 from ...language.names.normalization import entity_id
 from ...model.graph.graph import Graph
-from ...model.ports import NodeReader
+from ...model.ports import NodeSource
 from ...model.types import Edge, Link, NodeId, Rows
 from ...retrieval import entity_links
 from . import kinship
@@ -32,7 +32,7 @@ MAX_SUPPORTING_EDGES = 3
 """Edges of one pair, each with a memory of its own: the merge lasts while one of these memories does."""
 
 
-def resolve_entities(graph: Graph, new_rows: Rows, read: NodeReader) -> tuple[Edge, ...]:
+def resolve_entities(graph: Graph, new_rows: Rows, read: NodeSource) -> tuple[Edge, ...]:
     """Propose aliases of the names that new memories mention, and resolve mentions of kin.
 
     Returns ``ALIAS`` edges between names, with weight 0 for a retraction, and ``MENTIONS`` edges of weight 0.5 from
@@ -44,7 +44,7 @@ def resolve_entities(graph: Graph, new_rows: Rows, read: NodeReader) -> tuple[Ed
 class EntityResolver:
     """Compares the names of new memories with similar ones from an index, each pair once."""
 
-    def __init__(self, graph: Graph, read: NodeReader) -> None:
+    def __init__(self, graph: Graph, read: NodeSource) -> None:
         self.name_index = NameIndex(graph, read)
         known = entity_links.alias_groups(graph)
         self._confidences = dict(known.confidences)

@@ -13,7 +13,7 @@ from math import ceil
 
 from ...model.graph.graph import Graph
 from ...model.ids import CLAIM_PREFIX, content_id
-from ...model.ports import NodeReader, SecondsLeft
+from ...model.ports import NodeSource, SecondsLeft
 from ...model.types import Edge, Kind, Link, Node, NodeId, Rows
 from ...retrieval.validity import ClaimTopic
 from ..batching import adaptive_batches
@@ -52,7 +52,7 @@ class ClaimExtractor:
     """
 
     graph: Graph
-    read: NodeReader
+    read: NodeSource
     classifier: UpdateClassifier | None = None
     score: ScorePairs | None = None
     embed: EmbedFunction | None = None

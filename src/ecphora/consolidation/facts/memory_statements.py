@@ -10,7 +10,7 @@ import numpy as np
 from ...language.chat_roles import is_assistant
 from ...language.statements.statements import Statement, statements
 from ...model.graph.graph import DAY, Graph
-from ...model.ports import NodeReader
+from ...model.ports import NodeSource
 from ...model.types import Mask, Node, Rows
 from ...retrieval.validity import Attribution
 
@@ -152,7 +152,7 @@ class MemoryStatements:
     timestamps of the rows.
     """
 
-    def __init__(self, graph: Graph, read: NodeReader) -> None:
+    def __init__(self, graph: Graph, read: NodeSource) -> None:
         self.graph = graph
         self._read = read
         self._utterances: dict[int, tuple[Utterance, ...]] = {}

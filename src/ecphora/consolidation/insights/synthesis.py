@@ -14,7 +14,7 @@ import numpy as np
 
 from ...model.graph.graph import Graph, epoch_seconds
 from ...model.ids import INSIGHT_PREFIX, content_id
-from ...model.ports import NodeReader, SecondsLeft
+from ...model.ports import NodeSource, SecondsLeft
 from ...model.types import Edge, Kind, Link, Mask, Node, NodeId, Rows, Vector, Vectors
 from ...retrieval import importance, insight_index
 from . import summaries
@@ -81,7 +81,7 @@ class InsightBatch:
 def draw_insights(
     graph: Graph,
     new_rows: Rows,
-    read: NodeReader,
+    read: NodeSource,
     now: datetime,
     writer: InsightWriter | None = None,
     *,

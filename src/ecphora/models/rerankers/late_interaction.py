@@ -135,7 +135,3 @@ def encode_question(network: E5Network, question: str) -> TokenStates:
     """The components of a question's first tokens, with the special ones and the prefix."""
     rows = network.token_components(QUERY_PREFIX + question)[:MAX_QUESTION_TOKENS]
     return TokenStates(rows, np.zeros(len(rows), np.bool_))
-
-
-DEFAULT_RERANKER = LateInteractionReranker()
-"""A placeholder for the reranker that each memory makes for itself; never called, so it never loads the model."""

@@ -20,7 +20,7 @@ from ...consolidation.insights import clustering
 from ...consolidation.insights.summaries import ExtractiveSummarizer
 from ...consolidation.insights.synthesis import derived_from_edges, insight_id, insight_node
 from ...model.graph.graph import Graph, epoch_seconds
-from ...model.ports import Activation, NodeReader, Summarizer
+from ...model.ports import Activation, NodeSource, Summarizer
 from ...model.reprs import ShortRepr
 from ...model.types import Edge, Kind, Link, Mask, Node, NodeId, Query, Rows, Scores, Vectors, WriteBatch
 from ...remember import triggers
@@ -201,7 +201,7 @@ class Weave(ShortRepr):
         """Omega_synth: whether ``omega`` new particles wait for refinement."""
         return triggers.has_enough_pending(graph, CURSOR, self.omega)
 
-    def process(self, graph: Graph, read: NodeReader, now: datetime, /, *, similarity_floor: float = 0.0) -> WriteBatch:
+    def process(self, graph: Graph, read: NodeSource, now: datetime, /, *, similarity_floor: float = 0.0) -> WriteBatch:
         """Add strands to the next particles, and the insights of the clusters that they complete."""
         new = triggers.pending_rows(graph, CURSOR)[: self.omega]
         config, space = self._clustering_config(similarity_floor), graph.vectors.view
@@ -218,7 +218,7 @@ class Weave(ShortRepr):
             nodes=tuple(nodes.values()), edges=tuple(edges), cursors={CURSOR: int(graph.nodes["seq"][new[-1]])}
         )
 
-    def _causal_strands(self, graph: Graph, new: Rows, read: NodeReader) -> Iterator[Edge]:
+    def _causal_strands(self, graph: Graph, new: Rows, read: NodeSource) -> Iterator[Edge]:
         """The causal strands of new particles, by cue words."""
         previous = graph.previous_rows[new]
         particles = {graph.row(node.id): particle(node) for node in read(np.union1d(new, previous[previous >= 0]))}
