@@ -5,28 +5,7 @@ from collections.abc import Collection
 from enum import StrEnum
 
 from ..model.lazy_pattern import lazy_pattern
-
-_PLACEHOLDERS = {
-    "'": "['’]",
-    "<TO>": r"(?:\w+[\s,]+){0,6}?",
-    "<START>": r"(?:(?<![^\n])|(?<=[.!?:;…–—*•-] ))",
-    "<ON>": r"[^.!?;\n]{0,80}?",
-}
-"""The patterns of an apostrophe of any kind, up to six words, the start of a sentence, and a part of a sentence."""
-
-
-def any_of(patterns: str) -> re.Pattern[str]:
-    """Compile alternatives, separated by " ; " or line ends, each at word boundaries, in any case.
-
-    A line that ends with "|" continues on the next one. An apostrophe matches every kind of apostrophe, ``<TO>`` up to
-    six words, ``<START>`` the start of a sentence, and ``<ON>`` up to 80 characters of the same sentence.
-    """
-    joined_lines = re.sub(r"\|\n\s*", "|", patterns.strip())
-    alternatives = [alternative for line in joined_lines.splitlines() for alternative in line.strip().split(" ; ")]
-    joined = "|".join(alternatives)
-    for placeholder, pattern in _PLACEHOLDERS.items():
-        joined = joined.replace(placeholder, pattern)
-    return lazy_pattern(rf"(?<![\w’'-])(?:{joined})(?![\w])", re.IGNORECASE)
+from .lexicon_file import phrase_pattern
 
 
 class European(StrEnum):
@@ -37,6 +16,11 @@ class European(StrEnum):
     SPANISH = "es"
     FRENCH = "fr"
     PORTUGUESE = "pt"
+
+
+def phrase_patterns(name: str, key: str) -> dict[European, re.Pattern[str]]:
+    """The phrases of a file of the lexicon in the section of each language, by language."""
+    return {language: phrase_pattern(name, language.name.lower(), key) for language in European}
 
 
 def word_set(words: str) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """Tells the facts that a text states from questions, suppositions, advice, reports and former states.
 
-By words and phrases, for English, German, Spanish, French, Portuguese, Chinese and Japanese. The distinction is known
-as event factuality: Roser Saurí and James Pustejovsky, "FactBank: a corpus annotated with event factuality", 2009.
+By words and phrases, for English, German, Spanish, French, Portuguese, Chinese and Japanese; they are in
+``lexicon/factuality.ini``, which says what each of them means. The distinction is known as event factuality: Roser
+Saurí and James Pustejovsky, "FactBank: a corpus annotated with event factuality", 2009.
 """
 
 import re
@@ -11,11 +12,10 @@ from functools import partial
 
 from ...model.lazy_pattern import lazy_pattern
 from ..dates.cjk import has_cjk
-from ..european_languages import European, likely_languages, words_of
+from ..european_languages import European, likely_languages, phrase_patterns, words_of
+from ..lexicon_file import phrase_pattern, plain_pattern
 from ..question import is_question
 from ..terms import extract_terms
-from .factuality_lexicon import ADVICE, ADVICE_CJK, JOKE, JOKE_CJK, REPORTED, REPORTED_CJK, SUPPOSED, SUPPOSED_CJK
-from .former_lexicon import FORMER, FORMER_CJK, PAST_PHASE, PAST_STATE_VERB, PRESENT, PRESENT_CJK
 
 MAX_CHARS = 400
 """In a longer text a phrase says little about the whole, so nothing is said of it."""
@@ -23,6 +23,18 @@ MIN_SHARE = 0.5
 """The part of a text that must be supposed, say, for the text to be so: next to a supposition a fact may be told."""
 MAX_GREETING_CHARS = 8
 """A sentence of so many characters, such as "Hello!", counts for nothing."""
+_SUPPOSED = phrase_patterns("factuality", "supposed")
+_ADVICE = phrase_patterns("factuality", "advice")
+_REPORTED = phrase_patterns("factuality", "reported")
+_FORMER = phrase_patterns("factuality", "former")
+_PAST_PHASE = phrase_patterns("factuality", "past phase")
+_PAST_STATE_VERB = phrase_patterns("factuality", "past state verb")
+_PRESENT = phrase_patterns("factuality", "present")
+_JOKE = phrase_pattern("factuality", "all european", "joke")
+_SUPPOSED_CJK, _ADVICE_CJK, _REPORTED_CJK, _JOKE_CJK, _FORMER_CJK, _PRESENT_CJK = (
+    plain_pattern("factuality", "chinese and japanese", key)
+    for key in ("supposed", "advice", "reported", "joke", "former", "present")
+)
 _SENTENCE = lazy_pattern(r"[^.!?…\n。！？]+(?:\.(?=\w)[^.!?…\n。！？]*)*[.!?…。！？]*")
 _QUOTATION = lazy_pattern(
     r"[:：,，]\s*(?P<quoted>\"[^\"]{8,}\"|“[^”“]{8,}[”“]|„[^“”]{8,}[“”]|«\s?[^»]{8,}»|‘[^’]{8,}’|[「『][^」』]{4,}[」』]|"
@@ -91,17 +103,17 @@ def factuality(text: str) -> Factuality:
     sentences = _sentences(bare)
     if has_cjk(text):
         supposed, advice, reported, former = (
-            _share(sentences, pattern.search) for pattern in (SUPPOSED_CJK, ADVICE_CJK, REPORTED_CJK, FORMER_CJK)
+            _share(sentences, pattern.search) for pattern in (_SUPPOSED_CJK, _ADVICE_CJK, _REPORTED_CJK, _FORMER_CJK)
         )
-        is_joke, is_over = JOKE_CJK.search(bare) is not None, PRESENT_CJK.search(bare) is None
+        is_joke, is_over = _JOKE_CJK.search(bare) is not None, _PRESENT_CJK.search(bare) is None
     else:
         languages = likely_languages(words_of(text)) or list(European)
         supposed, advice, reported = (
             _share(sentences, *(table[language].search for language in languages))
-            for table in (SUPPOSED, ADVICE, REPORTED)
+            for table in (_SUPPOSED, _ADVICE, _REPORTED)
         )
         former = _share(sentences, *(partial(_is_former, language) for language in languages))
-        is_joke, is_over = JOKE.search(bare) is not None, True
+        is_joke, is_over = _JOKE.search(bare) is not None, True
     return Factuality(
         is_asked=_is_asked(text),
         is_supposed=is_joke or supposed >= MIN_SHARE,
@@ -137,13 +149,13 @@ def _share(sentences: list[str], *searches: Callable[[str], object]) -> float:
 
 def _is_former(language: European, sentence: str) -> bool:
     """Whether a sentence tells of a state that is over, and of nothing that is so now."""
-    if PRESENT[language].search(sentence):
+    if _PRESENT[language].search(sentence):
         return False
-    if FORMER[language].search(sentence):
+    if _FORMER[language].search(sentence):
         return True
-    phase = PAST_PHASE[language].search(sentence)
+    phase = _PAST_PHASE[language].search(sentence)
     rest = phase and f"{sentence[: phase.start()]} , {sentence[phase.end() :]}"
-    return rest is not None and PAST_STATE_VERB[language].search(rest) is not None
+    return rest is not None and _PAST_STATE_VERB[language].search(rest) is not None
 
 
 def asks_for_facts(question: str) -> bool:
