@@ -58,11 +58,13 @@ def lexicon_value(name: str, section: str, key: str) -> str:
         raise LexiconError(f"lexicon/{name}.ini has no {key!r} in [{section}]") from error
 
 
+@cache
 def lexicon_words(name: str, section: str, key: str) -> frozenset[str]:
     """A value in the notation of words."""
     return frozenset(lexicon_value(name, section, key).split())
 
 
+@cache
 def lexicon_rows(name: str, section: str, key: str, mark: str) -> tuple[tuple[str, str], ...]:
     """A value in the notation of rows: the parts before and after the mark; ``LexiconError`` for a row without it."""
     rows = [row.partition(mark) for row in _alternatives(lexicon_value(name, section, key))]
