@@ -74,6 +74,11 @@ def lexicon_rows(name: str, section: str, key: str, mark: str) -> tuple[tuple[st
     return tuple((first.strip(), second.strip()) for first, _, second in rows)
 
 
+def lexicon_source(name: str, section: str, key: str) -> str:
+    """A value in the notation of plain patterns, as the source of one pattern."""
+    return "|".join(_alternatives(lexicon_value(name, section, key)))
+
+
 def phrase_pattern(name: str, section: str, key: str) -> re.Pattern[str]:
     """A value in the notation of phrases, as a pattern that is read and compiled when it is first used."""
     return cast("re.Pattern[str]", _LexiconPattern(name, section, key, _PHRASES, re.IGNORECASE))
@@ -94,7 +99,7 @@ class _LexiconPattern(LazyPattern):
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
         name, section, key = self._place
-        joined = "|".join(_alternatives(lexicon_value(name, section, key)))
+        joined = lexicon_source(name, section, key)
         if self._source is _PHRASES:
             for placeholder, pattern in _PLACEHOLDERS.items():
                 joined = joined.replace(placeholder, pattern)

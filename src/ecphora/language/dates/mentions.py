@@ -27,8 +27,7 @@ from ..european_languages import european_language, word_set, words_of
 from . import semantics as mean
 from .calendar_arithmetic import day_part
 from .cjk import has_cjk, rewrite_cjk
-from .english import ENGLISH_RULES, ORDINAL_DAY, ORDINAL_WORDS
-from .european import ALL_HINTS, EUROPEAN_RULES, HINTS
+from .european import ENGLISH_RULES, ORDINAL_DAY, ORDINAL_WORDS, all_date_hints, date_hints, phrase_rules
 from .rewriting import Rewriting
 
 _Match = re.Match[str]
@@ -281,13 +280,13 @@ def _english_dates(text: str) -> Rewriting | None:
     rewriting = Rewriting(text)
     if not text.isascii() and has_cjk(text):
         rewrite_cjk(rewriting)
-    is_other = not words.isdisjoint(ALL_HINTS)
+    is_other = not words.isdisjoint(all_date_hints())
     if has_digit or is_other:
         language = european_language(
-            words, [language for language in HINTS if words & HINTS[language]] if is_other else ()
+            words, [language for language, hints in date_hints().items() if words & hints] if is_other else ()
         )
-        if language in HINTS and (has_digit or words & HINTS[language]):
-            EUROPEAN_RULES[language].apply(rewriting)
+        if language in date_hints() and (has_digit or words & date_hints()[language]):
+            phrase_rules(language).apply(rewriting)
     if not rewriting.is_changed and not words.isdisjoint(ORDINAL_WORDS) and ORDINAL_DAY.search(text):
         rewriting.apply(ENGLISH_RULES)
     return rewriting if has_digit or rewriting.is_changed or not words.isdisjoint(_HINTS) else None
