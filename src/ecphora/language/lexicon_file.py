@@ -47,7 +47,7 @@ def parse_lexicon(source: str, name: str) -> Mapping[str, Mapping[str, str]]:
         parser.read_string(source, f"{name}.ini")
     except Error as error:
         raise LexiconError(f"lexicon/{name}.ini: {error}") from error
-    return {section: dict(parser[section]) for section in parser.sections()}
+    return {section: dict(parser.items(section, raw=True)) for section in parser.sections()}
 
 
 def lexicon_value(name: str, section: str, key: str) -> str:

@@ -1,7 +1,8 @@
 """What a question asks of time besides the times that it names: the latest or the first of several; its other words.
 
 Seven languages: English, German, Spanish, French, Portuguese, Chinese and Japanese. Phrases of time ("last week", "la
-semaine dernière") are taken out first, so that their "last" does not count. The words are in ``lexicon/asked_times.ini``.
+semaine dernière") are taken out first, so that their "last" does not count. The words are in
+``lexicon/asked_times.ini``.
 """
 
 import re
@@ -73,14 +74,14 @@ def _without_times(text: str) -> str:
     return " ".join((*pieces, text[at:]))
 
 
+def _empty_words(language: European) -> frozenset[str]:
+    """The words of a language that say no more than that something happened, or was told, done or planned."""
+    return lexicon_words("asked_times", language.name.lower(), "empty words")
+
+
 def _has_content(text: str, languages: Iterable[European]) -> bool:
     """Whether a text in one of some languages has a digit, or a word that is neither common nor empty."""
     if has_cjk(text):
         text = _EMPTY_CJK.sub(" ", text)
-    words = words_of(text).difference(
-        *(
-            common_words(language) | lexicon_words("asked_times", language.name.lower(), "empty words")
-            for language in languages
-        )
-    )
+    words = words_of(text).difference(*(common_words(language) | _empty_words(language) for language in languages))
     return bool(words) or _DIGIT.search(text) is not None

@@ -6,7 +6,7 @@ The nouns are in ``lexicon/relations.ini``. A *relation* is what such nouns mean
 from collections.abc import Mapping
 from functools import cache
 
-from ..lexicon_file import lexicon_words, read_lexicon
+from ..lexicon_file import lexicon_rows, lexicon_words, read_lexicon
 
 NARROWER_RELATIONS: Mapping[str, tuple[str, ...]] = {
     "child": ("daughter", "son"),
@@ -27,17 +27,17 @@ CHANGING_RELATIONS = frozenset(
 @cache
 def nouns_by_language(relation: str) -> Mapping[str, tuple[str, ...]]:
     """The nouns of a relation, by the code of their language; none for a relation that is not known."""
-    return {
-        code: tuple(noun.replace("_", " ") for noun in nouns.split())
-        for code, nouns in read_lexicon("relations").get(relation, {}).items()
-    }
+    if relation not in read_lexicon("relations")["nouns"]:
+        return {}
+    rows = lexicon_rows("relations", "nouns", relation, ": ")
+    return {code: tuple(noun.replace("_", " ") for noun in nouns.split()) for code, nouns in rows}
 
 
 @cache
 def relations_by_noun() -> Mapping[str, tuple[str, ...]]:
     """The relations that each noun stands for, by the noun in lower case."""
     found: dict[str, tuple[str, ...]] = {}
-    for relation in read_lexicon("relations"):
+    for relation in read_lexicon("relations")["nouns"]:
         for nouns in nouns_by_language(relation).values():
             for noun in nouns:
                 known = found.get(noun.lower(), ())
