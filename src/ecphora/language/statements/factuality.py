@@ -45,32 +45,9 @@ _SPEECH = lazy_pattern(
     r"[ぁ-ん]{3}",
 )
 """What tells quoted speech from a title or a name in quotation marks."""
-_MORE_THAN_FACTS = lazy_pattern(
-    r"\b(?:ask(?:s|ed)?\b|questions?\b|frage\b|gefragt|pregunt|demandé|pergunt|"
-    r"suggest|recommend|advi[cs]|propos|say|said|tell|told|mention|quot|opinion|think|thought|would|could|"
-    r"should|might|"
-    r"wish|dream|hope|imagin|idea|hear[ds]?\b|rumou?r|plans?\b|planned|happen|what if|almost|nearly|consider|"
-    r"pretend|jok(?:e|ing)|"
-    r"novel|stor(?:y|ies)\b|game|empf|ratschl|geraten|rät\b|schlug|vorgeschlagen|sag|meint|würde|könnte|soll|träum|"
-    r"traum|wünsch|"
-    r"gehört|plan[st]?\b|passiert|beinahe|roman\b|geschichte|spiel\b|recom|suger|aconsej|dijo|dice|dicho|podr|"
-    r"deber|soñ|sueño|"
-    r"consej|novela|cuento|juego|conseil|suggér|dit\b|disent|pourr|devr|rêv|histoire|jeu\b|aconselh|disse|diz|"
-    r"poder|dever|sonh|"
-    r"história|jogo)|建议|建議|推荐|推薦|说|說|认为|認為|听|聽|梦|夢|计划|計劃|问过|問過|"
-    r"故事|游戏|遊戲|すすめ|勧|提案|言|思|聞|質問|予定|物語|ゲーム",
-    re.IGNORECASE,
+_REQUEST, _MORE_THAN_FACTS = (
+    plain_pattern("questions", "all languages", key, flags=re.IGNORECASE) for key in ("request", "more than facts")
 )
-_REQUEST = lazy_pattern(
-    r"\W*(?:(?:can|could|would|will) you )?(?:please )?(?:tell|remind) me\b|(?:kannst|könntest|können|"
-    r"könnten) (?:du|sie) "
-    r"mir (?:bitte )?sagen|sag(?:e|en sie)? mir|(?:me )?(?:puedes|podrías|puede|podría) (?:decir(?:me)?)|dime|"
-    r"(?:peux-tu|pourrais-tu|pouvez-vous|pourriez-vous) me dire|dis-moi|(?:pode|podes|poderia|"
-    r"poderias) (?:me )?dizer(?:-me)?|"
-    r"diz(?:-me| me)",
-    re.IGNORECASE,
-)
-"""How a question begins that asks politely; it says nothing of what is asked."""
 _SELF_BEFORE = lazy_pattern(r"(?:\b(?:I|[Ww]e|[Ii]ch|[Ww]ir|[Jj]e|[Nn]ous|[Yy]o|[Ee]u)\b|[我私僕俺])[^:：,]{0,30}$")
 
 
