@@ -74,6 +74,14 @@ def lexicon_rows(name: str, section: str, key: str, mark: str) -> tuple[tuple[st
     return tuple((first.strip(), second.strip()) for first, _, second in rows)
 
 
+def lexicon_numbers(name: str, section: str, words: Mapping[str, str]) -> dict[str, int]:
+    """The numbers of some words of a section; ``LexiconError`` for what is no number."""
+    try:
+        return {word: int(number) for word, number in words.items()}
+    except ValueError as error:
+        raise LexiconError(f"lexicon/{name}.ini has a word without its number in [{section}]: {error}") from error
+
+
 def lexicon_source(name: str, section: str, key: str) -> str:
     """A value in the notation of plain patterns, as the source of one pattern."""
     return "|".join(_alternatives(lexicon_value(name, section, key)))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from ...model.lazy_pattern import lazy_pattern
-from ..lexicon_file import read_lexicon
+from ..lexicon_file import lexicon_numbers, read_lexicon
 from .rewriting import RewriteRule, Rewriting
 
 _NUMBER = "(?:[0-9０-９]{1,4}|[〇零一二三四五六七八九十百两兩]{1,5})"
@@ -23,8 +23,7 @@ _WEEKDAYS, _SEASONS, _THIRDS = _TABLES["weekdays"], _TABLES["seasons"], _TABLES[
 _DAY_NAMES, _DAY_PARTS, _UNITS = _TABLES["days"], _TABLES["day parts"], _TABLES["units"]
 _PREPOSITIONS = {word: f"{english} " for word, english in _TABLES["prepositions"].items()}
 _DIGITS, _ERAS, _OFFSETS, _YEARS = (
-    {word: int(number) for word, number in _TABLES[section].items()}
-    for section in ("digits", "eras", "offsets", "years")
+    lexicon_numbers("dates_cjk", section, _TABLES[section]) for section in ("digits", "eras", "offsets", "years")
 )
 
 

@@ -15,7 +15,7 @@ from functools import cache
 
 from ...model.lazy_pattern import lazy_pattern
 from ..european_languages import European
-from ..lexicon_file import LexiconError, lexicon_rows, lexicon_source, lexicon_words, read_lexicon
+from ..lexicon_file import lexicon_numbers, lexicon_rows, lexicon_source, lexicon_words, read_lexicon
 from .phrases import DateWords, PhraseRules, numbered
 from .rewriting import RewriteRule
 
@@ -48,10 +48,7 @@ def _table(section: str, key: str) -> dict[str, str]:
 
 
 def _numbers(section: str, key: str) -> dict[str, int]:
-    table = _table(section, key)
-    if not all(map(str.isdecimal, table.values())):
-        raise LexiconError(f"lexicon/{_FILE}.ini has a word without a number in {key!r} of [{section}]")
-    return {word: int(number) for word, number in table.items()}
+    return lexicon_numbers(_FILE, section, _table(section, key))
 
 
 def _with_parts(pattern: str, parts: Mapping[str, str]) -> str:
@@ -67,7 +64,7 @@ def _with_spaces(english: str) -> str:
 
 
 @cache
-def date_hints() -> Mapping[European, frozenset[str]]:
+def date_hints() -> dict[European, frozenset[str]]:
     """The words without which a text in a language other than English names no time, unless it has a digit."""
     others = [language for language in European if language is not European.ENGLISH]
     return {language: lexicon_words("dates", language.name.lower(), "hints") for language in others}

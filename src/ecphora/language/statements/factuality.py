@@ -3,6 +3,9 @@
 By words and phrases, for English, German, Spanish, French, Portuguese, Chinese and Japanese; they are in
 ``lexicon/factuality.ini``, which says what each of them means. The distinction is known as event factuality: Roser
 Saurí and James Pustejovsky, "FactBank: a corpus annotated with event factuality", 2009.
+
+It also tells where somebody is for a while from where they live: "I am staying in Kiel for the weekend". The phrases
+are in ``lexicon/stays.ini``.
 """
 
 import re
@@ -148,3 +151,32 @@ def without_quotations(text: str) -> tuple[str, bool]:
         return text, False
     bare = f"{text[: found.start()]} {text[found.end() :]}"
     return bare, len(bare) < len(text) / 2 + 20
+
+
+# Stays ----------------------------------------------------------------------------------------------------------------
+
+MAX_STAY_CHARS = 200
+"""In a longer text a stay is one thing among others."""
+_STAY = phrase_patterns("stays", "stay")
+_STAY_VERB = phrase_patterns("stays", "stay verb")
+_WHILE = phrase_patterns("stays", "while")
+_STAY_CJK = plain_pattern("stays", "chinese and japanese", "stay")
+_STAY_ASKED = phrase_pattern("stays", "all european", "asked")
+_STAY_ASKED_CJK = plain_pattern("stays", "chinese and japanese", "asked")
+
+
+def is_stay(text: str) -> bool:
+    """Whether a text tells where somebody is for a while, and will then no longer be."""
+    if len(text) > MAX_STAY_CHARS:
+        return False
+    if has_cjk(text):
+        return _STAY_CJK.search(text) is not None
+    return any(
+        _STAY[language].search(text) or (_STAY_VERB[language].search(text) and _WHILE[language].search(text))
+        for language in likely_languages(words_of(text)) or list(European)
+    )
+
+
+def asks_for_stay(question: str) -> bool:
+    """Whether a question may ask where somebody is for a while."""
+    return (_STAY_ASKED_CJK if has_cjk(question) else _STAY_ASKED).search(question) is not None

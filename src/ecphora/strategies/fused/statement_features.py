@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...language.statements.factuality import asks_for_facts, factuality
-from ...language.statements.stays import asks_for_stay, is_stay
+from ...language.statements.factuality import asks_for_facts, asks_for_stay, factuality, is_stay
 from ...language.statements.subject import name_coverage, subject_agreement
 from ...model.ports import Passage
 from ...model.types import Mask, Query, Rows, Scores
