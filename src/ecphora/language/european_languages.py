@@ -18,10 +18,15 @@ class European(StrEnum):
     FRENCH = "fr"
     PORTUGUESE = "pt"
 
+    @property
+    def section(self) -> str:
+        """The name of its sections in the files of the lexicon."""
+        return self.name.lower()
+
 
 def phrase_patterns(name: str, key: str) -> dict[European, re.Pattern[str]]:
     """The phrases of a file of the lexicon in the section of each language, by language."""
-    return {language: phrase_pattern(name, language.name.lower(), key) for language in European}
+    return {language: phrase_pattern(name, language.section, key) for language in European}
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -41,7 +46,7 @@ def common_words(language: European) -> frozenset[str]:
 
 @cache
 def _common_words() -> Mapping[European, frozenset[str]]:
-    return {one: lexicon_words("languages", "commonest words", one.name.lower()) for one in European}
+    return {one: lexicon_words("languages", "commonest words", one.section) for one in European}
 
 
 def words_of(text: str) -> set[str]:

@@ -53,7 +53,7 @@ class Grammar:
 @cache
 def grammar_of(language: European) -> Grammar:
     """The small words of a language, from ``lexicon/roles.ini``."""
-    section = language.name.lower()
+    section = language.section
 
     def words(key: str) -> frozenset[str]:
         return lexicon_words("roles", section, key)

@@ -39,10 +39,10 @@ _PARTIES = {"agent": Party.AGENT, "patient": Party.PATIENT}
 
 def _rows(language: European, key: str, names: Container[str]) -> Iterator[tuple[str, str, list[str]]]:
     """The rows of a table of a language: a relation, the name of a frame or a party, and the words."""
-    for head, words in lexicon_rows("roles", language.name.lower(), key, ":"):
+    for head, words in lexicon_rows("roles", language.section, key, ":"):
         relation, _, name = head.partition(" ")
         if name not in names:
-            raise LexiconError(f"lexicon/roles.ini has an unknown {head!r} in {key!r} of [{language.name.lower()}]")
+            raise LexiconError(f"lexicon/roles.ini has an unknown {head!r} in {key!r} of [{language.section}]")
         yield relation, name, words.split()
 
 
@@ -63,7 +63,7 @@ def _senses_by_verb(language: European) -> Mapping[str, tuple[Sense, ...]]:
 
 @cache
 def _excluded(language: European) -> frozenset[str]:
-    return frozenset(verb_form(verb, language) for verb in lexicon_words("roles", language.name.lower(), "no relation"))
+    return frozenset(verb_form(verb, language) for verb in lexicon_words("roles", language.section, "no relation"))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -93,7 +93,7 @@ def light_frame(word: str, language: European) -> Frame | None:
 @cache
 def _light_verbs(language: European) -> tuple[frozenset[str], frozenset[str]]:
     give, take = (
-        frozenset(verb_form(verb, language) for verb in lexicon_words("roles", language.name.lower(), key))
+        frozenset(verb_form(verb, language) for verb in lexicon_words("roles", language.section, key))
         for key in ("light verbs that give", "light verbs that take")
     )
     return give, take

@@ -55,5 +55,5 @@ def may_be_participle(word: str) -> bool:
 @cache
 def _lemmas(language: European) -> dict[str, str]:
     """The first form of each row of irregular forms, by the folded forms of the row."""
-    rows = lexicon_value("roles", language.name.lower(), "irregular forms").replace("\n", " ; ").split(" ; ")
+    rows = lexicon_value("roles", language.section, "irregular forms").replace("\n", " ; ").split(" ; ")
     return {fold(form): row.split()[0] for row in rows if row for form in row.split()}

@@ -21,7 +21,7 @@ _ANY_TIME = datetime(2000, 1, 15, tzinfo=UTC)
 
 def _patterns(key: str) -> dict[European, re.Pattern[str]]:
     return {
-        language: plain_pattern("asked_times", language.name.lower(), key, r"\b(?:{})\b", re.IGNORECASE)
+        language: plain_pattern("asked_times", language.section, key, r"\b(?:{})\b", re.IGNORECASE)
         for language in European
     }
 
@@ -76,7 +76,7 @@ def _without_times(text: str) -> str:
 
 def _empty_words(language: European) -> frozenset[str]:
     """The words of a language that say no more than that something happened, or was told, done or planned."""
-    return lexicon_words("asked_times", language.name.lower(), "empty words")
+    return lexicon_words("asked_times", language.section, "empty words")
 
 
 def _has_content(text: str, languages: Iterable[European]) -> bool:

@@ -25,7 +25,7 @@ _FILE = "date_phrases"
 @cache
 def phrase_rules(language: European) -> PhraseRules:
     """The rewrite rules of a language other than English, in their order."""
-    section = language.name.lower()
+    section = language.section
     words = DateWords(
         months=_table(section, "months"),
         weekdays=_table(section, "weekdays"),
@@ -67,7 +67,7 @@ def _with_spaces(english: str) -> str:
 def date_hints() -> dict[European, frozenset[str]]:
     """The words without which a text in a language other than English names no time, unless it has a digit."""
     others = [language for language in European if language is not European.ENGLISH]
-    return {language: lexicon_words("dates", language.name.lower(), "hints") for language in others}
+    return {language: lexicon_words("dates", language.section, "hints") for language in others}
 
 
 @cache

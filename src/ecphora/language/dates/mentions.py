@@ -11,8 +11,8 @@ that has passed counts twice. A bare weekday is past or future by its sentence, 
 next one. "Last summer" is the latest that is over; seasons are northern and consist of months, the winter of 2022
 ends in February 2023. Early, mid and late are thirds. 5/3/2024 is May 3 unless it cannot be; 3.5.2024 is too. An open
 end lies a day inside the calendar's, so that any change of time zone succeeds. "May", "March" and short names count
-only where the words around them make them dates. Other languages are first rewritten by ``dates_cjk`` and
-``dates_european``; the meaning of a phrase is in ``date_semantics``. All arithmetic is on the wall clock of
+only where the words around them make them dates. Other languages are first rewritten by ``cjk`` and
+``european``; the meaning of a phrase is in ``semantics``. All arithmetic is on the wall clock of
 ``reference_time``'s zone.
 """
 

@@ -11,9 +11,9 @@ from ..european_languages import European, likely_languages, words_of
 from ..lexicon_file import lexicon_words, plain_pattern
 from .cjk import has_cjk
 
-_FUTURE_PHRASES = {language: plain_pattern("dates", language.name.lower(), "future phrases") for language in European}
+_FUTURE_PHRASES = {language: plain_pattern("dates", language.section, "future phrases") for language in European}
 _PAST_PHRASES = {
-    language: plain_pattern("dates", language.name.lower(), "past phrases")
+    language: plain_pattern("dates", language.section, "past phrases")
     for language in European
     if language is not European.ENGLISH
 }
@@ -28,7 +28,7 @@ _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]")
 
 
 def _words(language: European, key: str) -> frozenset[str]:
-    return lexicon_words("dates", language.name.lower(), key)
+    return lexicon_words("dates", language.section, key)
 
 
 def _common(key: str) -> frozenset[str]:

@@ -50,7 +50,7 @@ _ROMANCE = frozenset((European.SPANISH, European.FRENCH, European.PORTUGUESE))
 
 def _section(language: European) -> str:
     """The section of a language in ``lexicon/subjects.ini``."""
-    return "romance" if language in _ROMANCE else language.name.lower()
+    return "romance" if language in _ROMANCE else language.section
 
 
 @cache
