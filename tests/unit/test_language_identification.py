@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from ecphora.language.language_identification import ENGLISH_WORDS, MAX_CHARS, OTHER_WORDS, is_english
+from ecphora.language.language_identification import MAX_CHARS, is_english
+from ecphora.language.lexicon_file import read_lexicon
 
 ENGLISH = """
 Where are my keys?
@@ -109,7 +110,7 @@ def test_long_text_is_read_from_its_beginning() -> None:
 
 
 def test_frequent_words_are_in_small_letters() -> None:
-    words = {word for texts in (ENGLISH_WORDS, *OTHER_WORDS.values()) for word in texts.split()}
+    words = {word for words in read_lexicon("languages")["frequent words"].values() for word in words.split()}
     assert all(word == word.lower() for word in words)
 
 

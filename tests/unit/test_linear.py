@@ -47,8 +47,8 @@ def readers() -> Iterator[tuple[str, Callable[[str], object]]]:
     """Every public function of the language that reads a text, as a function of the text."""
     for module in pkgutil.walk_packages(language.__path__, "ecphora.language."):
         short_name = module.name.removeprefix("ecphora.language.")
-        if short_name in {"dates.semantics", "dates.calendar_arithmetic"}:
-            continue  # they read matches and names of units
+        if short_name in {"dates.semantics", "dates.calendar_arithmetic", "lexicon_file"}:
+            continue  # they read matches, names of units, and names of files
         language_module = import_module(module.name)
         for name, function in vars(language_module).items():
             if isfunction(function) and function.__module__ == language_module.__name__ and not name.startswith("_"):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.language.question import FUNCTION_WORDS, question_terms
+from ecphora.language.lexicon_file import read_lexicon
+from ecphora.language.question import question_terms
 from ecphora.language.terms import extract_terms
 from ecphora.memory import Memory
 from ecphora.model.types import Episode
@@ -60,7 +61,7 @@ def test_question_terms_keep_the_content_word_of_a_language_that_is_as_likely() 
 
 
 def test_lists_share_no_word_with_capitals_or_spaces() -> None:
-    for words in FUNCTION_WORDS.values():
+    for words in read_lexicon("languages")["function words"].values():
         assert words == words.lower()
         assert len(words.split()) == len(set(words.split()))
 

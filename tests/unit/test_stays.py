@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecphora.language.statements.stays import asks_for_stay, is_stay
+from ecphora.language.statements.factuality import asks_for_stay, is_stay
 
 
 @pytest.mark.parametrize(

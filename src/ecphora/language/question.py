@@ -13,66 +13,9 @@ from numpy.typing import NDArray
 
 from ..model.lazy import lazy_pattern
 from .language_identification import likely_foreign_languages
+from .lexicon_file import lexicon_value, plain_pattern, read_lexicon
 from .scripts import stream_safe
 from .terms import extract_terms, hash_terms
-
-FUNCTION_WORDS = {
-    "Dutch": """
-        de het een en is niet ik wij we jij je zij ze hij te met op voor van den in bij hoe waar wie wanneer
-        waarom wat welke welk hoeveel heeft hebben had hadden heb hebt ben bent zijn was waren wordt worden werd
-        werden ook maar nog al mijn jouw jullie haar hun ons onze mij hem er als of naar uit over tot geen dat
-        die dit deze om aan kan kunnen kon moet moeten moest zal zullen zou zouden wil willen wilde dus toch dan
-        door na zonder tegen onder tussen sinds waarmee waarvan waarheen waarin wel zelf eens toen want u uw
-    """,
-    "French": """
-        le la les l' un une des du de d' et est ce c' cet cette ces ça cela il elle ils elles on je j' tu nous
-        vous me m' te t' se s' lui leur leurs y en ne n' pas que qu' qui quoi quel quelle quels quelles quand où
-        comment pourquoi combien lequel laquelle dont dans sur sous avec sans pour par chez entre vers à au aux
-        mon ma mes ton ta tes son sa ses notre nos votre vos mais ou donc or ni car si très aussi déjà puis ont
-        a as ai avons avez avait avaient avoir suis es sommes êtes sont était étaient être fut sera peut peux
-        doit t jusqu' lorsqu' lorsque puisqu' puisque depuis parce quelqu'
-    """,
-    "German": """
-        der die das den dem des ein eine einen einem einer eines und oder aber ist sind war waren bin bist sei
-        wird werden wurde wurden worden hat haben hatte hatten habe hast ich du er sie es wir ihr mich mir dich
-        dir ihn ihm ihnen uns euch sich mein meine meinen meinem meiner dein deine deinen deinem deiner sein
-        seine seinen seinem seiner seines ihre ihren ihrem ihrer ihres unser unsere unseren unserem unserer euer
-        eure nicht kein keine keinen keinem keiner wie wo wer wen wem wessen wann was warum wieso weshalb welche
-        welcher welches welchem welchen wohin woher womit wofür worüber wovon woran worauf mit von vom zu zum
-        zur für auf an am im in ins aus bei beim nach vor über unter um bis seit durch gegen ohne zwischen als
-        ob dass wenn weil denn doch auch noch nur schon so dann da dort hier diese dieser dieses diesem diesen
-        jene jener kann können konnte soll sollen sollte will wollen wollte muss müssen musste darf man
-    """,
-    "Italian": """
-        il lo la l' i gli le di d' del dello della dell' dei degli delle e ed è un un' uno una io tu lui lei noi
-        voi loro mi ti ci vi si che ch' chi cosa cos' quando dove dov' come com' perché quale quali qual quanto
-        quanta quanti quante per con senza in nel nello nella nell' nei negli nelle su sul sullo sulla sull' sui
-        sugli sulle al allo alla all' ai agli alle a da dal dallo dalla dall' dai dagli dalle mio mia miei mie
-        tuo tua tuoi tue suo sua suoi sue nostro nostra vostro vostra non ma o anche se sono sei siamo siete era
-        erano essere ho hai ha abbiamo avete hanno aveva avevano avere questo questa questi queste quest' quello
-        quella quelli quelle quell' ne c' tra fra già
-    """,
-    "Portuguese": """
-        o os a as de do da dos das e é um uma uns umas eu tu você vocês ele ela nós eles elas que quê quem
-        quando onde como qual quais quanto quanta quantos quantas porque porquê por pelo pela pelos pelas para
-        pra pro com sem em no na nos nas ao aos à às se seu sua seus suas meu minha meus minhas teu tua nosso
-        nossa não mas ou também já foi foram ser sou são era eram está estão estou estava estavam esteve tem têm
-        tinha tinham teve ter há este esta isto esse essa isso aquele aquela aquilo deste desta desse dessa
-        neste nesta nesse nessa num numa me te lhe lhes sobre entre até desde muito
-    """,
-    "Spanish": """
-        el la los las lo un una unos unas de del al a y e o u que qué quién quien quiénes quienes cuándo cuando
-        dónde donde adónde cómo como cuál cuáles cual cuales cuánto cuánta cuántos cuántas cuanto por para con
-        sin en entre sobre desde hasta hacia es son era eran fue fueron ser soy eres somos está están estoy
-        estaba estaban estuvo ha han he has había habían hay haber yo tú él ella ellos ellas usted ustedes
-        nosotros me te se le les nos mi mis tu tus su sus nuestro nuestra no sí si pero ni ya también muy este
-        esta estos estas esto ese esa esos esas eso aquel aquella porque pues
-    """,
-}
-"""By language, its articles, pronouns, prepositions, conjunctions, question words and auxiliaries, as they are written.
-
-A prefix before an apostrophe (``l'``) is written with it. Words that are also common nouns are not among them ("été").
-"""
 
 GIVEN_NAMES = frozenset("al ben dan ella mia per wil will".split())  # noqa: SIM905  # as the lists above
 """Function words that are also given names: with a capital inside a sentence they are names."""
@@ -80,35 +23,9 @@ GIVEN_NAMES = frozenset("al ben dan ella mia per wil will".split())  # noqa: SIM
 _QUESTION_END = lazy_pattern(
     r"[?？؟][\s\"'”’)\]」』]*$|[吗呢]\s*[。.]?\s*$|(?:です|ます|でしょう|ました|ません)か\s*[。.]?\s*$"
 )
-_WHEN = lazy_pattern(
-    r"\b(?:when|how long|since|(?:what|which) (?:date|day|month|year)s?|what times?"
-    r"|wann|wie lange|seit|an welche[mn] (?:tag(?:en)?|datum|monat|jahr)|um wie viel uhr|welches (?:datum|jahr)"
-    r"|cuándo|cuánto tiempo|desde|qué (?:fecha|día|mes|año)s?|a qué hora"
-    r"|quand|combien de temps|depuis|quels? (?:jours?|mois)|quelles? (?:dates?|années?)|à quelle heure"
-    r"|quando|quanto tempo|(?:que|qual) (?:data|dia|mês|ano)|quais (?:as )?(?:datas|dias)|a que horas)\b"
-    r"|何時|いつ|何年|何月|何日|什么时候|何时|哪天|哪年|哪个月",
-    re.IGNORECASE,
-)
-_HOW_MANY = lazy_pattern(
-    r"\b(?:how (?:many|much|often|old|far|big|tall)|wie ?(?:viele?|oft|alt|weit|groß|hoch|teuer)|cuánt[oa]s?|combien"
-    r"|quant[oa]s?|quel âge)\b|几|多少|多大|何人|何回|何個|いくつ|いくら|何歳",
-    re.IGNORECASE,
-)
-_CURRENT = lazy_pattern(
-    r"\b(?:now|nowadays|current|currently|latest|today|still|recent|recently|most recent|(?:the )?last time)\b"
-    r"|现在|最近|目前|上次|最后一次|今の|現在|前回|最後に",
-    re.IGNORECASE,
-)
-_REPLACEMENT = lazy_pattern(
-    r"\b(?:replac(?:e|es|ed|ing|ement)|supersed\w+|succeed(?:s|ed)|successor|instead of|rather than|"
-    r"(?:come|comes|came|next|new|newer|later|version|release|one) after|newer than|used to be|formerly|"
-    r"(?:changed|moved|switched|renamed|migrated) (?:from|to)|take(?:s|n)? over|took over|"
-    r"ersetz\w*|abgelöst|nachfolger\w*|statt|anstatt|anstelle|kommt nach|kam nach|"
-    r"remplac\w+|au lieu d\w*|à la place d\w*|success(?:eur|or)|reemplaz\w+|sustitu\w+|en lugar de|en vez de|sucesor|"
-    r"substitu\w+|em vez de|sostitu\w+|invece di|al posto di|vervang\w*|vervong\w*|in plaats van|opvolger|"
-    r"zamiast|zastąpi\w*|yerine|ersatte?|i stället för)\b|замен\w+|вместо|преемник"
-    r"|取代|代替|替换|替換|改成|改为|換成|换成|の代わり|後継|置き換え|대신|대체|후속",
-    re.IGNORECASE,
+_WHEN, _HOW_MANY, _CURRENT, _REPLACEMENT = (
+    plain_pattern("questions", "all languages", key, flags=re.IGNORECASE)
+    for key in ("when", "how many", "current state", "replacement")
 )
 _NUMBER_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand "
@@ -116,18 +33,10 @@ _NUMBER_WORDS = (
 )
 
 
-_VAGUE_WORDS = (
-    "much many more most get got gets like name called before after kind type sort way thing do go make take use come "
-    "first last next new long often time ever still want need viel viele mehr oft zuerst zuletzt vorher nachher mag "
-    "heißt machen gehen neu zeit mucho muchos más antes después llama hacer tipo nuevo vez veces beaucoup plus avant "
-    "après appelle faire type nouveau fois muito muitos mais depois chama fazer novo"
-)
-
-
 @cache
 def vague_terms() -> frozenset[str]:
     """The terms of words that say nothing by themselves: a memory is not near to "much" in meaning."""
-    return frozenset(extract_terms(_VAGUE_WORDS))
+    return frozenset(extract_terms(lexicon_value("questions", "all languages", "vague words")))
 
 
 def is_question(text: str) -> bool:
@@ -206,5 +115,6 @@ def _is_function_word(word: str, words: frozenset[str], *, has_lower: bool) -> b
 @cache
 def _common_function_words(languages: tuple[str, ...]) -> frozenset[str]:
     """The function words that some languages have in common; languages without a list do not count."""
-    lists = [frozenset(FUNCTION_WORDS[language].split()) for language in languages if language in FUNCTION_WORDS]
+    known = read_lexicon("languages")["function words"]
+    lists = [frozenset(known[language].split()) for language in languages if language in known]
     return frozenset.intersection(*lists) if lists else frozenset()

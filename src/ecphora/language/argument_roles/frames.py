@@ -70,3 +70,10 @@ ORDER: Frame = _opposite(SENT)
 """Of a noun that goes from who receives something to who gives it."""
 DEBT: Frame = {**_opposite(SENT), Slot.OTHER: _A}
 """Of a noun for a thing that its owner still has to give."""
+
+FRAMES: Mapping[str, Frame] = {
+    "plain": PLAIN, "reversed": REVERSED, "rob": ROB, "await": AWAIT, "give": GIVE, "pass": PASS, "take": TAKE,
+    "learn": LEARN, "borrow": BORROW, "equals": EQUALS, "sent": SENT, "done": DONE, "drawn": DRAWN, "team": TEAM,
+    "had": HAD, "order": ORDER, "debt": DEBT,
+}  # fmt: skip
+"""The frames by their names in ``lexicon/roles.ini``."""

@@ -1,16 +1,16 @@
 """What a word says of the parties of a relation: as a verb, as a noun for a party, as a noun for what passes.
 
-"Sell" and "buy" are one relation seen from its two sides: the subject of "sell" is the object of "from" of "buy".
+The words are in ``lexicon/roles.ini``. "Sell" and "buy" are one relation seen from its two sides: the subject of "sell"
+is the object of "from" of "buy".
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from ..european_languages import European, word_set
-from .frames import GIVE, PLAIN, TAKE, Frame, Party, Slot
-from .role_nouns import EVENT_NOUNS, PERSON_NOUNS
-from .role_verbs import LIGHT_VERBS, NO_RELATION, VERBS
+from ..lexicon_file import LexiconError, lexicon_rows, lexicon_words
+from .frames import FRAMES, GIVE, PLAIN, TAKE, Frame, Party, Slot
 from .verb_forms import verb_form
 
 
@@ -34,13 +34,24 @@ MONEY = word_set("money euro euros dollar dollars franc francs pound pounds buck
 EQUAL_RELATIONS = frozenset(("marry", "meet", "date"))
 """The relations between equals, whose parties cannot be told apart."""
 _TRANSFERS = frozenset(("give", "lend", "sell"))
+_PARTIES = {"agent": Party.AGENT, "patient": Party.PATIENT}
+
+
+def _rows(language: European, key: str, names: Container[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """The rows of a table of a language: a relation, the name of a frame or a party, and the words."""
+    for head, words in lexicon_rows("roles", language.section, key, ":"):
+        relation, _, name = head.partition(" ")
+        if name not in names:
+            raise LexiconError(f"lexicon/roles.ini has an unknown {head!r} in {key!r} of [{language.section}]")
+        yield relation, name, words.split()
 
 
 @cache
 def _senses_by_verb(language: European) -> Mapping[str, tuple[Sense, ...]]:
     found: dict[str, tuple[Sense, ...]] = {}
-    for relation, frame, entries in VERBS[language]:
-        for entry in entries.split():
+    for relation, name, entries in _rows(language, "verbs", FRAMES):
+        frame = FRAMES[name]
+        for entry in entries:
             rest, _, slot = entry.partition("/")
             verb, _, word = rest.partition("+")
             form = verb_form(verb, language)
@@ -52,7 +63,7 @@ def _senses_by_verb(language: European) -> Mapping[str, tuple[Sense, ...]]:
 
 @cache
 def _excluded(language: European) -> frozenset[str]:
-    return frozenset(verb_form(verb, language) for verb in word_set(NO_RELATION[language]))
+    return frozenset(verb_form(verb, language) for verb in lexicon_words("roles", language.section, "no relation"))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -81,7 +92,10 @@ def light_frame(word: str, language: European) -> Frame | None:
 
 @cache
 def _light_verbs(language: European) -> tuple[frozenset[str], frozenset[str]]:
-    give, take = (frozenset(verb_form(verb, language) for verb in verbs.split()) for verbs in LIGHT_VERBS[language])
+    give, take = (
+        frozenset(verb_form(verb, language) for verb in lexicon_words("roles", language.section, key))
+        for key in ("light verbs that give", "light verbs that take")
+    )
     return give, take
 
 
@@ -101,9 +115,9 @@ def person_nouns(word: str, language: European) -> tuple[tuple[str, Party], ...]
 @cache
 def _persons_by_noun(language: European) -> Mapping[str, tuple[tuple[str, Party], ...]]:
     found: dict[str, tuple[tuple[str, Party], ...]] = {}
-    for relation, party, nouns in PERSON_NOUNS[language]:
-        for noun in nouns.split():
-            found[noun] = (*found.get(noun, ()), (relation, party))
+    for relation, name, nouns in _rows(language, "person nouns", _PARTIES):
+        for noun in nouns:
+            found[noun] = (*found.get(noun, ()), (relation, _PARTIES[name]))
     return found
 
 
@@ -117,7 +131,7 @@ def event_nouns(word: str, language: European) -> tuple[Sense, ...]:
 @cache
 def _events_by_noun(language: European) -> Mapping[str, tuple[Sense, ...]]:
     found: dict[str, tuple[Sense, ...]] = {}
-    for relation, frame, nouns in EVENT_NOUNS[language]:
-        for noun in nouns.split():
-            found[noun] = (*found.get(noun, ()), Sense(relation, frame, is_transfer=relation in _TRANSFERS))
+    for relation, name, nouns in _rows(language, "event nouns", FRAMES):
+        for noun in nouns:
+            found[noun] = (*found.get(noun, ()), Sense(relation, FRAMES[name], is_transfer=relation in _TRANSFERS))
     return found

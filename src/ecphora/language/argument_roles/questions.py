@@ -8,7 +8,7 @@ from itertools import pairwise
 from ..european_languages import European, european_language, words_of
 from ..word_lists import is_ordinary_word
 from .frames import Party
-from .grammar import GRAMMARS, Grammar
+from .grammar import Grammar, grammar_of
 from .lexicon import known_senses, light_frame, person_nouns, senses
 from .sentences import (
     Parties,
@@ -43,7 +43,7 @@ class RoleQuestion:
 def role_question(question: str) -> RoleQuestion | None:
     """What a question asks, or None if it says nothing of the parts of names."""
     language = _language(question)
-    grammar = GRAMMARS[language]
+    grammar = grammar_of(language)
     names: list[frozenset[str]] = []
     parties: dict[str, dict[int, Party]] = {}
     transfer: dict[int, Party] = {}
@@ -85,7 +85,7 @@ def _question_relations(sentence: list[Unit], grammar: Grammar) -> list[Relation
 def _language(question: str) -> European:
     """The language of a question, by its question word, or else by its commonest words."""
     words = words_of(question)
-    asking = [language for language, grammar in GRAMMARS.items() if words & grammar.asks]
+    asking = [language for language in European if words & grammar_of(language).asks]
     return asking[0] if len(asking) == 1 else european_language(words, asking) or European.ENGLISH
 
 

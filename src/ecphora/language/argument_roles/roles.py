@@ -10,7 +10,7 @@ from ...model.lazy import lazy_pattern
 from ..chat_roles import Role, role_of
 from ..statements.clauses import SENTENCE_BREAK
 from .frames import Slot
-from .grammar import GRAMMARS, Grammar
+from .grammar import Grammar, grammar_of
 from .lexicon import event_nouns, person_nouns, senses
 from .questions import RoleQuestion, role_question
 from .sentences import Parties, relations
@@ -39,7 +39,7 @@ def role_agreement(question: str, text: str, speaker: str | None = None) -> floa
     words = asked.words if first_person is None else frozenset(("",))
     if not _has_any(text, words):
         return 0.0
-    grammar = GRAMMARS[asked.language]
+    grammar = grammar_of(asked.language)
     fit = misfit = 0.0
     parts = (part for part in SENTENCE_BREAK.split(text) if _has_any(part, words) and _has_relation(part, asked))
     for sentence in (one for part in parts for one in sentences(_units(part, asked, first_person))):
@@ -79,7 +79,7 @@ def _has_relation(text: str, asked: RoleQuestion) -> bool:
     return (
         "→" in text
         or "->" in text
-        or any(GRAMMARS[language].prepositions.get(word) is Slot.FROM for word in _WORD.findall(text.lower()))
+        or any(grammar_of(language).prepositions.get(word) is Slot.FROM for word in _WORD.findall(text.lower()))
     )
 
 

@@ -10,7 +10,7 @@ from ..chat_roles import Role
 from ..european_languages import European
 from ..word_lists import DATE_WORDS, FOREIGN_STARTERS, SENTENCE_STARTERS, is_ordinary_word
 from .frames import Slot
-from .grammar import GRAMMARS, Grammar
+from .grammar import Grammar, grammar_of
 from .lexicon import event_nouns, person_nouns
 
 USER = Role.USER.value
@@ -61,7 +61,7 @@ def split_units(text: str, language: European, known: frozenset[str]) -> Iterato
 
     Words in lower case that are in ``known`` are names too. Names have no number yet, the first person has -1.
     """
-    grammar = GRAMMARS[language]
+    grammar = grammar_of(language)
     joins_names = grammar.joins_names
     held: Unit | None = None
     for unit in _split_words(text, grammar, known):
@@ -102,7 +102,7 @@ def sentences(units: Iterable[Unit]) -> Iterator[list[Unit]]:
 
 def _split_words(text: str, grammar: Grammar, known: frozenset[str]) -> Iterator[Unit]:
     """The words, names and marks of a text; a name of several words is in its parts."""
-    if grammar is GRAMMARS[European.FRENCH]:
+    if grammar is grammar_of(European.FRENCH):
         text = _INVERTED_PRONOUN.sub("", _ELISION.sub(r"\1 ", text))
     is_start = True
     for match in TOKEN.finditer(text):

@@ -2,108 +2,29 @@
 
 It does not interpret dates and needs no calendar and no reference time; unrecognized phrases stay.
 
-Conventions: simplified, traditional and Japanese forms share one table where they agree. Years are written 2023年,
-二〇二三年, 令和5年 or 去年; 上旬, 中旬 and 下旬 are early, mid and late. A repeated day (每周五, 毎週金曜日) is no
-date. 日 and 月 in other words (日本, 个月) are distinguished by the characters around them, without a dictionary.
+Conventions: simplified, traditional and Japanese forms share one table where they agree; the tables are in
+``lexicon/dates_cjk.ini``. Years are written 2023年, 二〇二三年, 令和5年 or 去年; 上旬, 中旬 and 下旬 are early, mid and
+late. A repeated day (每周五, 毎週金曜日) is no date. 日 and 月 in other words (日本, 个月) are distinguished by the
+characters around them, without a dictionary.
 """
 
 import re
+from collections.abc import Mapping
 
 from ...model.lazy import lazy_pattern
+from ..lexicon_file import lexicon_numbers, read_lexicon
 from .rewriting import RewriteRule, Rewriting
 
 _NUMBER = "(?:[0-9０-９]{1,4}|[〇零一二三四五六七八九十百两兩]{1,5})"
-_DIGITS = {digit: value for value, digit in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
 _MONTH_NAMES = "January February March April May June July August September October November December"
 _MONTHS = _MONTH_NAMES.split()
-_WEEKDAY_NAMES = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
-_WEEKDAYS = {"天": "Sunday"}
-for _letters in ("一二三四五六日", "月火水木金土日"):
-    _WEEKDAYS |= dict(zip(_letters, _WEEKDAY_NAMES.split(), strict=True))
-_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
-_SEASONS = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
-_THIRDS = {
-    "上": "early",
-    "初": "early",
-    "は": "early",
-    "中": "mid",
-    "半": "mid",
-    "下": "late",
-    "底": "late",
-    "末": "late",
-    "終": "late",
-}
-_OFFSETS = {"上上": -2, "先々": -2, "上": -1, "先": -1, "这": 0, "這": 0, "本": 0, "今": 0}
-_OFFSETS |= {"下": 1, "来": 1, "來": 1, "下下": 2, "再来": 2}
-_YEARS = {"一昨年": -2, "前年": -2, "おととし": -2, "去年": -1, "昨年": -1, "今年": 0, "本年": 0}
-_YEARS |= {"明年": 1, "来年": 1, "來年": 1, "后年": 2, "後年": 2, "再来年": 2}
-_DAY_NAMES = {
-    "大前天": "3 days ago",
-    "前天": "2 days ago",
-    "一昨日": "2 days ago",
-    "きょう": "today",
-    "きのう": "yesterday",
-    "あした": "tomorrow",
-    "ゆうべ": "last night",
-    "前几天": "the other day",
-    "前幾天": "the other day",
-    "前些天": "the other day",
-    "先日": "the other day",
-    "この間": "the other day",
-    "このあいだ": "the other day",
-    "おととい": "2 days ago",
-    "昨天": "yesterday",
-    "昨日": "yesterday",
-    "今天": "today",
-    "今日": "today",
-    "本日": "today",
-    "明天": "tomorrow",
-    "明日": "tomorrow",
-    "大后天": "3 days from now",
-    "后天": "2 days from now",
-    "後天": "2 days from now",
-    "明後日": "2 days from now",
-    "あさって": "2 days from now",
-    "昨晚": "last night",
-    "昨夜": "last night",
-    "昨晩": "last night",
-    "今晚": "tonight",
-    "今晩": "tonight",
-    "今夜": "tonight",
-    "今早": "this morning",
-    "今朝": "this morning",
-    "明早": "tomorrow morning",
-    "明晚": "tomorrow night",
-    "明晩": "tomorrow night",
-}
-_DAY_PARTS = {"朝": "morning", "午前": "morning", "午後": "afternoon", "夕方": "evening", "夜": "night", "晩": "night"}
-_DAY_PARTS |= {
-    "早上": "morning",
-    "早晨": "morning",
-    "上午": "morning",
-    "下午": "afternoon",
-    "傍晚": "evening",
-    "晚上": "night",
-}
-_UNITS = {"天": "day", "日": "day", "周": "week", "週": "week", "星": "week", "礼": "week", "禮": "week", "年": "year"}
-_UNITS |= {"月": "month", "小": "hour", "時": "hour", "分": "minute"}
-_PREPOSITIONS = {
-    "以来": "since ",
-    "以來": "since ",
-    "起": "since ",
-    "から": "since ",
-    "以前": "before ",
-    "之前": "before ",
-}
-_PREPOSITIONS |= {
-    "前": "before ",
-    "以后": "after ",
-    "之后": "after ",
-    "以後": "after ",
-    "之後": "after ",
-    "以降": "after ",
-}
-_PREPOSITIONS |= {"后": "after ", "後": "after "}
+_TABLES = read_lexicon("dates_cjk")
+_WEEKDAYS, _SEASONS, _THIRDS = _TABLES["weekdays"], _TABLES["seasons"], _TABLES["thirds"]
+_DAY_NAMES, _DAY_PARTS, _UNITS = _TABLES["days"], _TABLES["day parts"], _TABLES["units"]
+_PREPOSITIONS = {word: f"{english} " for word, english in _TABLES["prepositions"].items()}
+_DIGITS, _ERAS, _OFFSETS, _YEARS = (
+    lexicon_numbers("dates_cjk", section, _TABLES[section]) for section in ("digits", "eras", "offsets", "years")
+)
 
 
 def _number(text: str) -> int:
@@ -211,7 +132,7 @@ def _decade(match: re.Match[str]) -> str:
     return f" the {number}s " if number % 10 == 0 else " "
 
 
-def _alternatives(words: dict[str, str] | dict[str, int]) -> str:
+def _alternatives(words: Mapping[str, str] | Mapping[str, int]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 

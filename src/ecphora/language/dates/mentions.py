@@ -11,8 +11,8 @@ that has passed counts twice. A bare weekday is past or future by its sentence, 
 next one. "Last summer" is the latest that is over; seasons are northern and consist of months, the winter of 2022
 ends in February 2023. Early, mid and late are thirds. 5/3/2024 is May 3 unless it cannot be; 3.5.2024 is too. An open
 end lies a day inside the calendar's, so that any change of time zone succeeds. "May", "March" and short names count
-only where the words around them make them dates. Other languages are first rewritten by ``dates_cjk`` and
-``dates_european``; the meaning of a phrase is in ``date_semantics``. All arithmetic is on the wall clock of
+only where the words around them make them dates. Other languages are first rewritten by ``cjk`` and
+``european``; the meaning of a phrase is in ``semantics``. All arithmetic is on the wall clock of
 ``reference_time``'s zone.
 """
 
@@ -27,8 +27,7 @@ from ..european_languages import european_language, word_set, words_of
 from . import semantics as mean
 from .calendar_arithmetic import day_part
 from .cjk import has_cjk, rewrite_cjk
-from .english import ENGLISH_RULES, ORDINAL_DAY, ORDINAL_WORDS
-from .european import ALL_HINTS, EUROPEAN_RULES, HINTS
+from .european import ENGLISH_RULES, ORDINAL_DAY, ORDINAL_WORDS, all_date_hints, date_hints, phrase_rules
 from .rewriting import Rewriting
 
 _Match = re.Match[str]
@@ -281,13 +280,13 @@ def _english_dates(text: str) -> Rewriting | None:
     rewriting = Rewriting(text)
     if not text.isascii() and has_cjk(text):
         rewrite_cjk(rewriting)
-    is_other = not words.isdisjoint(ALL_HINTS)
+    is_other = not words.isdisjoint(all_date_hints())
     if has_digit or is_other:
         language = european_language(
-            words, [language for language in HINTS if words & HINTS[language]] if is_other else ()
+            words, [language for language, hints in date_hints().items() if words & hints] if is_other else ()
         )
-        if language in HINTS and (has_digit or words & HINTS[language]):
-            EUROPEAN_RULES[language].apply(rewriting)
+        if language in date_hints() and (has_digit or words & date_hints()[language]):
+            phrase_rules(language).apply(rewriting)
     if not rewriting.is_changed and not words.isdisjoint(ORDINAL_WORDS) and ORDINAL_DAY.search(text):
         rewriting.apply(ENGLISH_RULES)
     return rewriting if has_digit or rewriting.is_changed or not words.isdisjoint(_HINTS) else None

@@ -52,16 +52,6 @@ def numbered(words: str) -> dict[str, int]:
     return {word: value for value, word in enumerate(words.split(), start=1)}
 
 
-def english_months(*names: str) -> dict[str, str]:
-    """A table of months from the patterns of the twelve names."""
-    return dict(zip(names, MONTHS, strict=True))
-
-
-def english_weekdays(*names: str) -> dict[str, str]:
-    """A table of weekdays from the patterns of the seven names, from Monday."""
-    return dict(zip(names, WEEKDAYS, strict=True))
-
-
 class PhraseRule(NamedTuple):
     """A rewrite rule and the tables of which it needs a word."""
 

@@ -1,90 +1,29 @@
 """Words that label a number as an identifier: "port 8080", "Rechnung 4471", "端口8080", ``"order_id": 88123``.
 
-Numbers with five digits or more need no label. Short ones do, since most short numbers in a text are counts.
+The words are in ``lexicon/identifiers.ini``. Numbers with five digits or more need no label. Short ones do, since
+most short numbers in a text are counts.
 """
 
 import re
 from enum import Enum, auto
 
 from ...model.lazy import lazy_pattern
+from ..lexicon_file import lexicon_value
 
-LABELS = frozenset(
-    """
-    port order invoice ticket issue room flight gate bug incident case pr mr pull merge build job task account
-    customer client pin code error locker bus tram train platform track seat apartment apt flat suite unit box
-    lot batch serial article sku contract policy license licence permit passport booking reservation
-    confirmation reference ref shipment parcel tracking channel shard node server partition commit revision rfc
-    request transaction payment receipt quote po slot route highway zip postcode extension ext patient student
-    employee member docket key id uid gid pid user record row asset tag version release phone telephone tel fax
-    mobile cell password passwort passcode door bay aisle shelf bin vlan imei isbn ssn vin iban bic event
-    session exit bestellung auftrag rechnung zimmer raum flug gleis linie konto kunde vorgang aktenzeichen
-    schließfach wohnung fehler vertrag sendung paket platz bus zug telefon handy kennung referenz meldung
-    version fall postleitzahl plz poort bestelling factuur kamer vlucht lijn rekening faktura rum flyg
-    beställning ordre værelse fly zamówienie pokój lot zgłoszenie sipariş fatura oda uçuş bağlantı cổng phòng
-    pesanan kamar faktur porta commande facture chambre salle vol porte dossier compte billet quai ligne
-    téléphone erreur puerto pedido factura habitación sala vuelo puerta cuenta caso línea teléfono código error
-    incidencia fatura quarto voo conta linha código erro ordine fattura stanza camera volo conto linea telefono
-    codice errore biglietto comanda منفذ المنفذ طلب الطلب فاتورة الفاتورة غرفة الغرفة رحلة פורט הזמנה חשבונית
-    חדר טיסה पोर्ट ऑर्डर कमरा उड़ान बिल θύρα παραγγελία τιμολόγιο δωμάτιο πτήση
-    """.split()  # noqa: SIM905  # a list of a hundred lines is no clearer
-)
-"""Words for things that have numbers, without case."""
-LABEL_STEMS = ("порт", "заказ", "счёт", "счет", "комнат", "рейс", "тикет", "заявк", "номер", "замовлен", "рахун")
-"""Slavic words with many endings, by their beginnings."""
-LABEL_ENDINGS = ("nummer", "number", "nummern", "numbers", "номер", "numero", "número", "numéro", "code")
-"""Endings of compounds that label a number, such as Bestellnummer."""
-UNSPACED_LABELS = tuple(
-    """
-    端口 ポート 포트 订单 訂單 订单号 注文 注文番号 주문 주문번호 发票 發票 请求书 請求書 송장 房间 房間
-    部屋 号室 방 호실 航班 便 항공편 工单 工單 单号 單號 编号 編號 番号 번호 号码 號碼 电话 電話 전화
-    账号 帳號 口座 密码 密碼 パスワード 暗証番号 비밀번호 错误 錯誤 エラー 오류 错误码 チケット 티켓 版本
-    バージョン 버전 พอร์ต คำสั่งซื้อ ห้อง เที่ยวบิน
-    """.split()  # noqa: SIM905  # a list of a hundred lines is no clearer
-)
-"""Labels in scripts without spaces."""
-UNSPACED_LABELS_AFTER = (
-    "端口",
-    "ポート",
-    "号端口",
-    "番ポート",
-    "포트",
-    "番ポ",
-    "号室",
-    "호실",
-    "号房",
-    "號房",
-    "号线",
-    "번 포트",
-)
-"""Labels that follow their number."""
-PHONE_LABELS = frozenset(
-    """
-    phone telephone tel fax mobile cell telefon handy téléphone telefono teléfono telefone call called calls calling
-    hotline whatsapp sms rufnummer telefonnummer handynummer telefonnummern ring ruf anruf телефон телефона тел
-    """.split()  # noqa: SIM905  # a list of a hundred lines is no clearer
-)
-"""Words for a telephone, before its number."""
-UNSPACED_PHONE_LABELS = ("电话", "電話", "전화", "电话号码", "電話番号", "전화번호", "手机", "手机号", "携帯", "TEL")
-"""Words for a telephone in scripts without spaces."""
-AMOUNT_KEYS = frozenset(
-    """
-    amount total price count quantity qty size length duration ms seconds cost sum limit offset width height
-    weight value balance score rate percent age year timestamp time date created updated bytes elapsed timeout
-    betrag preis anzahl summe montant prix importe precio cantidad
-    """.split()  # noqa: SIM905  # a list of a hundred lines is no clearer
-)
-"""Words of a key in JSON or a log whose number is an amount."""
-GENERIC_MARKS = frozenset(
-    """
-    no nr num number nummer numero número numéro nº n° № # nro číslo numer sayı
-    """.split()  # noqa: SIM905  # a list of a hundred lines is no clearer
-)
-"""Marks that label a number only together with a word for a thing, or if it has three digits."""
-_CONNECTORS = frozenset(
-    """
-    is was are ist war lautet est es era è é was the der die das la le el is: είναι
-    """.split()  # noqa: SIM905  # a list of a hundred lines is no clearer
-)
+
+def _words(key: str) -> tuple[str, ...]:
+    return tuple(lexicon_value("identifiers", "labels", key).split())
+
+
+LABELS = frozenset(_words("labels"))
+LABEL_STEMS, LABEL_ENDINGS = _words("label stems"), _words("label endings")
+UNSPACED_LABELS = _words("unspaced labels")
+UNSPACED_LABELS_AFTER = tuple(label.replace("_", " ") for label in _words("unspaced labels after"))
+PHONE_LABELS = frozenset(_words("phone labels"))
+UNSPACED_PHONE_LABELS = _words("unspaced phone labels")
+AMOUNT_KEYS = frozenset(_words("amount keys"))
+GENERIC_MARKS = frozenset(_words("generic marks"))
+_CONNECTORS = frozenset(_words("connectors"))
 _WINDOW = 64
 """How many characters before a number are searched for its label."""
 _LAST_WORD = lazy_pattern(r"([^\W\d_][^\W\d]*(?:[-_][^\W\d]+)*|n[°º]|№|#)(\.?)[\s\"'`=:(\[{<*~]*\Z")

@@ -3,6 +3,7 @@
 import re
 
 from ...model.lazy import lazy_pattern
+from ..lexicon_file import lexicon_words
 from ..scripts import UNSPACED_CHARS
 from .labels import Label, has_label_after, label_before
 from .phone_numbers import GROUPED, parse_phone_number
@@ -15,15 +16,7 @@ _NEXT_WORD = lazy_pattern(rf"[ \u00a0]([^\W\d_{UNSPACED_CHARS}]+)")
 _COUNTER = frozenset(
     "个個人名位次年月日歳岁本枚分秒元円块塊只台件页頁点點时時回度倍万萬千百億亿天周週円개명년월일시분초원번살권장대층회만천백억"
 )
-_FUNCTION_WORDS = frozenset(
-    """
-    is was are were be has had have does did do can will and or but for in on at to of from with by the a an as
-    if when after before since until not used again still now mean means belong belongs open free ist war hat
-    sind von für mit auf und oder in im zu bei nicht noch wird ein eine der die das est a et ou de du la le les
-    des pour avec dans sur es y o en el los del por para con era ha e di da che il un uma um no na foi в и или
-    на из с для от это
-    """.split()  # noqa: SIM905  # a list of a hundred lines is no clearer
-)
+_FUNCTION_WORDS = lexicon_words("identifiers", "labels", "function words")
 _APPROXIMATE = lazy_pattern(
     r"(?:about|around|over|nearly|almost|than|least|most|only|another|approximately|roughly|etwa|rund|fast|über|"
     r"mehr als|environ|presque|casi|unos|unas|circa|quasi|около|почти|约|約|およそ)\s*\Z",

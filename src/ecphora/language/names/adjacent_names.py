@@ -4,6 +4,7 @@ import re
 from typing import Protocol
 
 from ...model.lazy import lazy_pattern
+from ..lexicon_file import lexicon_words
 from ..word_lists import COMMON_WORDS, FOREIGN_STARTERS
 from .normalization import normalize_name
 
@@ -41,18 +42,6 @@ _COPULA = lazy_pattern(
 _COMPLEMENT = lazy_pattern(r"\s+(?:as|als|como|comme|come|som|jako)\s+\Z")
 _CLAUSE_BREAK = lazy_pattern(r"[.;:!?\n]")
 _NOT_NAMES = frozenset(("christmas", "easter", "thanksgiving", "halloween", "disney", "god", "facebook", "instagram"))
-_DEMONYMS = frozenset(
-    """
-    african american arab argentinian asian australian austrian bangladeshi basque belgian brazilian british bulgarian
-    canadian catalan catholic chilean chinese christian colombian croatian cuban czech danish dutch egyptian english
-    estonian ethiopian european filipino finnish french georgian german ghanaian greek hindu hungarian icelandic
-    indian islamic indonesian iranian iraqi irish israeli italian jamaican japanese jewish kenyan korean latvian
-    lebanese lithuanian malaysian mexican moroccan muslim nepali nigerian norwegian pakistani palestinian persian
-    peruvian polish portuguese romanian russian scottish serbian slovak slovenian spanish swedish swiss syrian thai
-    tunisian turkish ukrainian venezuelan vietnamese welsh buddhist protestant lutheran mormon sikh
-    """.split()  # noqa: SIM905
-)
-"""What "is" ascribes to somebody with a capital in English, though it is no name."""
 
 
 class NameFinder(Protocol):
@@ -88,7 +77,11 @@ def predicate_name(finder: NameFinder, text: str, end: int) -> str | None:
     name = None if copula is None else _name_at(finder, text, copula.end())
     if copula is None or name is None or not _PREDICATE_END.match(text, text.index(name, copula.end()) + len(name)):
         return None
-    return name if is_possible_name(name) and normalize_name(name) not in _DEMONYMS else None
+    return (
+        name
+        if is_possible_name(name) and normalize_name(name) not in lexicon_words("names", "english", "demonyms")
+        else None
+    )
 
 
 def complement_name(finder: NameFinder, text: str, start: int) -> str | None:
@@ -167,21 +160,6 @@ _NOUN_ENDING = lazy_pattern(
     r"stück|haus|geld|buch|arbeit|termin|kuchen|suppe|wagen|karte|schein|problem[e]?|schmerzen)\Z",
     re.IGNORECASE,
 )
-_GERMAN_NOUNS = frozenset(
-    """
-    abend angst anrufe appetit arbeit ärger arzt auto bad ball bescheid besuch bier blumen brief brot bus corona
-    deutsch durst eier ende englisch erfolg essen feierabend ferien fieber fisch fleisch freude freunde fußball garten
-    nu geburtstag geduld geld geschenke gestern glück grippe größe grund haare hause heimweh hilfe hoffnung hunger
-    ideen ihr ihre interesse jahre juli juni kaffee karten kekse kinder klavier kleider kopfschmerzen kraft kummer
-    kuchen langeweile leute liebe lust mai mails mama märz mittag mitte mittwoch mühe musik mut nachricht nein ordnung
-    ostern panik papa pause pech pfingsten pizza platz post probleme prüfung recht ruhe sachen salat schach schluss
-    schmerzen schokolade schuhe schuld schule sie silvester sorgen spaß sport stress streit suppe tee tennis termin
-    tickets torte unrecht urlaub urlaubspläne verspätung wasser weihnachten wein wort wurst yoga zeit zucker zukunft
-    zwillinge bauchweh einen eine montag dienstag donnerstag freitag samstag sonntag januar februar april august
-    september oktober november dezember
-    """.split()  # noqa: SIM905
-)
-"""German nouns that often follow a subject or its verb and are not names."""
 
 
 class CapitalizedNames:
@@ -212,7 +190,7 @@ class CapitalizedNames:
 def _is_capitalized_name(word: str) -> bool:
     return (
         word[0].isupper()
-        and word.lower() not in _GERMAN_NOUNS
+        and word.lower() not in lexicon_words("names", "german", "nouns")
         and word.lower() not in FOREIGN_STARTERS
         and not _NOUN_ENDING.search(word)
     )

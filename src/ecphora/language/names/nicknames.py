@@ -4,41 +4,16 @@ Names are normal forms, as :func:`~.normalization.normalize_name` returns them. 
 alias rules of consolidation decide by the memories.
 """
 
+from ..lexicon_file import read_lexicon
 from ..word_lists import COMMON_SUFFIXES, COMMON_WORDS, FOREIGN_STARTERS, SENTENCE_STARTERS
-
-_NICKNAME_TABLE = """
-abigail abby abbie; albert bert bertie; alexander alex alec sandy xander sasha; alexandra alex sandra sasha lexi;
-alfred alf fred freddie; allison ali allie; amanda mandy; andrew andy drew; angela angie; anthony tony ant; antonio
-toni tony; barbara barb babs; benjamin ben benny benji; bradley brad; caroline carrie caro; catherine cathy cat kate
-katie kitty; charles charlie chuck chas; charlotte charlie lottie lotte; christina chris tina chrissy; christine chris
-tina chrissy; christopher chris kit topher; cynthia cindy; daniel dan danny; david dave davey; deborah deb debbie;
-dorothy dot dottie dolly; edward ed eddie ned ted teddy; eleanor ellie nell nora; elizabeth liz lizzie beth betty
-betsy eliza libby bess; emily em emmy; eugene gene; florence flo flossie; frances fran frankie; francis frank;
-frederick fred freddie; gabriel gabe; gabriella gabby ella; gerald gerry jerry; gregory greg; harold harry hal; henry
-harry hank hal; isabella bella izzy; isabel izzy bella; jacob jake; james jim jimmy jamie jem; jennifer jen jenny
-jenna; jessica jess jessie; joanna jo; john jack johnny; jonathan jon jonny nathan; joseph joe joey; joshua josh;
-judith judy; katherine kate katie kathy kat kitty kit; kathleen kathy kath kate; kenneth ken kenny; kimberly kim
-kimmy; lawrence larry laurie; leonard len lenny leo; lillian lily lil; louis lou louie; louise lou lulu; lucas luke;
-madeleine maddy; madison maddie; margaret maggie meg peg peggy marge greta daisy; martha marty; martin marty; mary
-molly polly; matthew matt matty; maximilian max; megan meg; melanie mel; melissa mel missy lissa; michael mike mikey
-mick mickey; michelle shelly; mildred millie; natalie nat; nathaniel nate nat nathan; nicholas nick nicky klaus;
-nicole nicky nikki; olivia liv livvy; oliver ollie; pamela pam; patricia pat patty tricia trish; patrick pat paddy
-rick; penelope penny; peter pete; philip phil pip; phillip phil pip; rachel rae; raymond ray; rebecca becca becky;
-richard rich rick ricky dick richie; robert bob bobby rob robbie bert; roberta bobbie; ronald ron ronnie; rosemary
-rose rosie; russell russ; samantha sam sammy; samuel sam sammy; sarah sally sadie; sebastian seb bas; stephanie steph
-stevie; stephen steve stevie; steven steve stevie; susan sue susie suzy; susannah sue susie; tabitha tabby; teresa
-tess terry tessa; theodore ted teddy theo; theresa tess terry tessa; thomas tom tommy; timothy tim timmy; tobias toby;
-valerie val; vanessa nessa; veronica ronnie vera; victor vic; victoria vicky tori vic; vincent vince vinny; virginia
-ginny; walter walt wally; william will bill billy willy liam; winifred winnie; zachary zach zack
-"""
 
 NICKNAMES: dict[str, frozenset[str]] = {}
 """The common English short forms of a given name."""
 FORMAL_NAMES: dict[str, frozenset[str]] = {}
 """The given names that a short form commonly stands for."""
-for _given, *_short in (entry.split() for entry in _NICKNAME_TABLE.split(";")):
-    NICKNAMES[_given] = frozenset(_short)
-    for _one in _short:
+for _given, _short in read_lexicon("nicknames")["english"].items():
+    NICKNAMES[_given] = frozenset(_short.split())
+    for _one in _short.split():
         FORMAL_NAMES[_one] = FORMAL_NAMES.get(_one, frozenset()) | {_given}
 
 MIN_SHORT_FORM_LETTERS = 3

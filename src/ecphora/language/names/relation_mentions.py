@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from ...model.lazy import lazy_pattern
+from ..lexicon_file import lexicon_words, read_lexicon
 from ..scripts import count_unspaced
 from .adjacent_names import TITLES, CapitalizedNames, NameFinder, adjacent_name, complement_name, predicate_name
 from .alias_phrases import NameLocator
@@ -59,25 +60,6 @@ class RelationMention:
 
 MAX_QUESTION_CHARS = 400
 """A longer text is not read as a question about a relation."""
-_OWN = {
-    "en": "my|our", "de": "mein(?:e[mnrs]?)?|unse?r(?:e[mnrs]?)?", "es": "mis?|nuestr[ao]", "fr": "mon|ma|notre",
-    "it": "mi[ao]|nostr[ao]", "pt": "meu|minha|noss[ao]", "nl": "mijn|m'n|onze|ons", "sv": "min|mitt|vår|vårt",
-    "pl": "m(?:ój|oja|oje|ojej|oją|ojego|ojemu|oim)|nasz(?:a|e|ej|ą|ego|emu|ym)?",
-    "ru": "мо(?:й|я|ё|ей|ю|его|ему|им)|наш(?:а|е|ей|у|его|ему|им)?", "tr": "benim|bizim",
-}  # fmt: skip
-"""The possessives of the first person."""
-_YOUR = {
-    "en": "your", "de": "dein(?:e[mnrs]?)?|eure?[mnrs]?", "es": "tus?|vuestr[ao]", "fr": "ton|ta|votre",
-    "it": "tu[ao]|vostr[ao]", "pt": "teu|tua", "nl": "je|jouw|jullie|uw", "sv": "din|er",
-    "pl": "tw(?:ój|oja|ojej)|wasz(?:a|ej)?",
-    "ru": "тво(?:й|я|ей)|ваш(?:а|ей)?", "tr": "senin",
-}  # fmt: skip
-"""The possessives of the second person."""
-_ARTICLE = {
-    "en": "the", "de": "de[rmns]|die|das|beim|vom|zum|zur", "es": "el|la|al|del", "fr": "le|la|au|du|l['’]",
-    "it": "il|la|lo|del|della|dal|dalla|al|alla|l['’]", "pt": "o|a|do|da|ao|à", "nl": "de|het",
-}  # fmt: skip
-"""The definite articles; the other languages have none, or write it into the noun."""
 _HAS_BARE_NOUNS = frozenset(("sv", "pl", "ru", "tr"))
 """Languages in which a noun without article or possessive may be meant."""
 _BESIDE_CAPITALS = _HAS_BARE_NOUNS | {"de"}
@@ -88,27 +70,18 @@ _OTHERS = lazy_pattern(
     re.IGNORECASE,
 )
 """A possessive of a third person, or an indefinite article, before a noun without its own."""
-_FORMER = frozenset(
-    """
-    former ex old previous last late first future childhood ehemalige ehemaliger ehemaligen alter alten alte früherer
-    frühere früheren künftige antigua antiguo anterior ancien ancienne vecchio vecchia antiga antigo vorige vroegere
-    tidigare förra byłą były была бывший бывшая прежний прежняя poprzedni poprzednia eski prossimo next nächste
-    nächster nächsten
-    """.split()  # noqa: SIM905
-)
-"""Words that tell another one than the present."""
-_IGNORED = frozenset(
-    """
-    own dear beloved lovely amazing wonderful sweet dearest poor new current present neue neuer neuen lieber liebe nueva
-    nuevo nouvelle nouveau nuovo nuova nova novo nieuwe ny nya nowy nowa новый новая yeni
-    """.split()  # noqa: SIM905
-)
-"""Words that do not tell one from another."""
-_AFTER_NOUN = {
-    "es": "mayor|menor|pequeñ[ao]|nuev[ao]", "it": "maggiore|minore", "fr": "aînée?|cadette?",
-    "pt": "mais\\s+vel[ho]a|mais\\s+nov[ao]",
-}  # fmt: skip
-"""Adjectives that may stand between a noun and the name."""
+
+
+def _other_ones() -> frozenset[str]:
+    """Words that tell another one than the present."""
+    return lexicon_words("names", "all languages", "other ones")
+
+
+def _ignored_qualifiers() -> frozenset[str]:
+    """Words that do not tell one from another."""
+    return lexicon_words("names", "all languages", "ignored qualifiers")
+
+
 _POSSESSOR = lazy_pattern(
     rf"\s(?:of|de|del|von|di|van|do|da)\s(?:(?:{TITLES}|doña|don)\b\.?\s)?(?P<name>[A-ZÀ-Þ]\w{{1,30}})(?![\w'’])"
 )
@@ -239,7 +212,9 @@ def _owner(text: str, code: str, match: re.Match[str]) -> Owner | None:
     if needs_possessive(match["noun"]) or not (match["article"] or _is_bare_noun(match["noun"].lower(), code)):
         return None
     before = text[max(0, match.start() - 24) : match.start()]
-    is_others = not match["article"] and (_OTHERS.search(before) or not _FORMER.isdisjoint(before.lower().split()[-1:]))
+    is_others = not match["article"] and (
+        _OTHERS.search(before) or not _other_ones().isdisjoint(before.lower().split()[-1:])
+    )
     return None if is_others else Owner.SPEAKER if code == "tr" else Owner.UNKNOWN
 
 
@@ -257,7 +232,7 @@ def _is_bare_noun(noun: str, code: str) -> bool:
 def _qualifiers(match: re.Match[str]) -> tuple[frozenset[str], bool]:
     """The words before the noun that tell one from another, and whether they tell a former one."""
     words = set((match["which"] or "").lower().split())
-    return frozenset(words - _FORMER - _IGNORED), not _FORMER.isdisjoint(words)
+    return frozenset(words - _other_ones() - _ignored_qualifiers()), not _other_ones().isdisjoint(words)
 
 
 def _nouns_in(question: str) -> Iterator[str]:
@@ -290,13 +265,15 @@ def _spaced_languages(noun: str) -> tuple[str, ...]:
 def _pattern(nouns: tuple[str, ...], code: str) -> re.Pattern[str]:
     """A pattern of some nouns in a language, with the words before them."""
     any_noun = "|".join(re.escape(noun) for noun in sorted(nouns, key=len, reverse=True))
+    lists = read_lexicon("relations")
+    adjectives = lists["adjectives after nouns"]
     words = (
-        rf"(?P<own>{_OWN[code]})\s{{1,3}}|(?P<your>{_YOUR[code]})\s{{1,3}}"
-        rf"|(?P<article>{_ARTICLE.get(code, '(?!)')})(?:\s{{1,3}}|(?<=['’]))"
+        rf"(?P<own>{lists['own'][code]})\s{{1,3}}|(?P<your>{lists['your'][code]})\s{{1,3}}"
+        rf"|(?P<article>{lists['articles'].get(code, '(?!)')})(?:\s{{1,3}}|(?<=['’]))"
         r"|(?P<owner>(?-i:[A-ZÀ-Þ])\w{1,30})['’]s\s{1,3}"
     )
     before = rf"(?:{words})(?P<which>(?:{_QUALIFIER}\s{{1,3}}){{0,2}}?)"
     before = f"(?:{before})?" if code in _HAS_BARE_NOUNS else before
-    after = rf"(?:\s(?:{_AFTER_NOUN[code]}))?" if code in _AFTER_NOUN else ""
+    after = rf"(?:\s(?:{adjectives[code]}))?" if code in adjectives else ""
     head = f"(?P<head>(?P<noun>(?:{any_noun}){_INFLECTIONS.get(code, '')}){after})"
     return re.compile(rf"(?<![\w'’-]){before}{head}(?P<ending>['’]s\b)?(?![\w-])", re.IGNORECASE)

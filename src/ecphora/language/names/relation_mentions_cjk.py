@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ...model.lazy import lazy_pattern
+from ..lexicon_file import lexicon_words
 from ..word_lists import (
     CHINESE_SURNAMES,
     COMMON_WORDS_CJK,
@@ -35,17 +36,11 @@ _TITLE_ZH = "先生|女士|太太|小姐|总|老师|医生|律师|师傅|阿姨|
 _AFTER_NAME_ZH = f"[^{_HAN}]|[{FUNCTION_CHARS}]|明天|今天|昨天|下|上|刚|最近|\\Z"
 _SURNAME_KO = "[김이박최정강조윤장임한오서신권황안송류홍전고문양손배백허남심노하]"
 _PARTICLE_KO = "(?:이?(?:는|가|를|랑|도|와|의|한테|에게)|은|이|을|과)(?![가-힣])"
-_NOT_NAMES = frozenset(
-    """
-    誕生 結婚 仕事 部屋 家族 学校 写真 趣味 病気 会社 友人 恋人 主人 本人 大人 小学 小心 小时 小区 小孩 小气 小说 小声
-    小猫 小狗 小姐 阿姨 高兴 高中 高考 马上 周末 周一 周二 周三 周四 周五 周六 周日 方便 方面 白天 常常 成功 成为 平时
-    平常 安排 安全 名前 彼氏 彼女 生日 婚礼 生病 毕业 结婚 工作 不在 住院 怀孕 说话 今天 明天 昨天 最近 刚刚 已经 经常
-    打算 喜欢 觉得 认为 告诉 需要 生气 생일 결혼 직장 회사 학교 이름 전화 남편 친구 아들 사진 선물 때문 생각 얘기 덕분
-    병원 취업 시험 이사 집들이 오늘 어제 내일 요즘 지금 아직 정말 너무 나이 키우 결국 다음 주말 아침 저녁 생신 환갑
-    휴가 여행 한테 에게 같이 함께 때도 집에 집은 선생 말로 말이 말은
-    """.split()  # noqa: SIM905
-)
-"""Words that follow a noun for a person and are not names."""
+
+
+def _not_names() -> frozenset[str]:
+    """Words that follow a noun for a person and are not names."""
+    return lexicon_words("names", "chinese, japanese and korean", "after nouns for persons")
 
 
 def cjk_asked_nouns(question: str) -> Iterator[tuple[str, int, int, bool]]:
@@ -83,8 +78,8 @@ def _is_others(text: str, match: re.Match[str]) -> bool:
 
 def _is_name(name: str) -> bool:
     return not (
-        name in _NOT_NAMES
-        or name[:2] in _NOT_NAMES
+        name in _not_names()
+        or name[:2] in _not_names()
         or name in COMMON_WORDS_CJK
         or name in KATAKANA_LOANWORDS
         or name[:2] in PREFIXES_CJK

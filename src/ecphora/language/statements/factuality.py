@@ -1,7 +1,11 @@
 """Tells the facts that a text states from questions, suppositions, advice, reports and former states.
 
-By words and phrases, for English, German, Spanish, French, Portuguese, Chinese and Japanese. The distinction is known
-as event factuality: Roser Saurí and James Pustejovsky, "FactBank: a corpus annotated with event factuality", 2009.
+By words and phrases, for English, German, Spanish, French, Portuguese, Chinese and Japanese; they are in
+``lexicon/factuality.ini``, which says what each of them means. The distinction is known as event factuality: Roser
+Saurí and James Pustejovsky, "FactBank: a corpus annotated with event factuality", 2009.
+
+It also tells where somebody is for a while from where they live: "I am staying in Kiel for the weekend". The phrases
+are in ``lexicon/stays.ini``.
 """
 
 import re
@@ -11,11 +15,10 @@ from functools import partial
 
 from ...model.lazy import lazy_pattern
 from ..dates.cjk import has_cjk
-from ..european_languages import European, likely_languages, words_of
+from ..european_languages import European, likely_languages, phrase_patterns, words_of
+from ..lexicon_file import phrase_pattern, plain_pattern
 from ..question import is_question
 from ..terms import extract_terms
-from .factuality_lexicon import ADVICE, ADVICE_CJK, JOKE, JOKE_CJK, REPORTED, REPORTED_CJK, SUPPOSED, SUPPOSED_CJK
-from .former_lexicon import FORMER, FORMER_CJK, PAST_PHASE, PAST_STATE_VERB, PRESENT, PRESENT_CJK
 
 MAX_CHARS = 400
 """In a longer text a phrase says little about the whole, so nothing is said of it."""
@@ -23,6 +26,18 @@ MIN_SHARE = 0.5
 """The part of a text that must be supposed, say, for the text to be so: next to a supposition a fact may be told."""
 MAX_GREETING_CHARS = 8
 """A sentence of so many characters, such as "Hello!", counts for nothing."""
+_SUPPOSED = phrase_patterns("factuality", "supposed")
+_ADVICE = phrase_patterns("factuality", "advice")
+_REPORTED = phrase_patterns("factuality", "reported")
+_FORMER = phrase_patterns("factuality", "former")
+_PAST_PHASE = phrase_patterns("factuality", "past phase")
+_PAST_STATE_VERB = phrase_patterns("factuality", "past state verb")
+_PRESENT = phrase_patterns("factuality", "present")
+_JOKE = phrase_pattern("factuality", "all european", "joke")
+_SUPPOSED_CJK, _ADVICE_CJK, _REPORTED_CJK, _JOKE_CJK, _FORMER_CJK, _PRESENT_CJK = (
+    plain_pattern("factuality", "chinese and japanese", key)
+    for key in ("supposed", "advice", "reported", "joke", "former", "present")
+)
 _SENTENCE = lazy_pattern(r"[^.!?…\n。！？]+(?:\.(?=\w)[^.!?…\n。！？]*)*[.!?…。！？]*")
 _QUOTATION = lazy_pattern(
     r"[:：,，]\s*(?P<quoted>\"[^\"]{8,}\"|“[^”“]{8,}[”“]|„[^“”]{8,}[“”]|«\s?[^»]{8,}»|‘[^’]{8,}’|[「『][^」』]{4,}[」』]|"
@@ -33,32 +48,9 @@ _SPEECH = lazy_pattern(
     r"[ぁ-ん]{3}",
 )
 """What tells quoted speech from a title or a name in quotation marks."""
-_MORE_THAN_FACTS = lazy_pattern(
-    r"\b(?:ask(?:s|ed)?\b|questions?\b|frage\b|gefragt|pregunt|demandé|pergunt|"
-    r"suggest|recommend|advi[cs]|propos|say|said|tell|told|mention|quot|opinion|think|thought|would|could|"
-    r"should|might|"
-    r"wish|dream|hope|imagin|idea|hear[ds]?\b|rumou?r|plans?\b|planned|happen|what if|almost|nearly|consider|"
-    r"pretend|jok(?:e|ing)|"
-    r"novel|stor(?:y|ies)\b|game|empf|ratschl|geraten|rät\b|schlug|vorgeschlagen|sag|meint|würde|könnte|soll|träum|"
-    r"traum|wünsch|"
-    r"gehört|plan[st]?\b|passiert|beinahe|roman\b|geschichte|spiel\b|recom|suger|aconsej|dijo|dice|dicho|podr|"
-    r"deber|soñ|sueño|"
-    r"consej|novela|cuento|juego|conseil|suggér|dit\b|disent|pourr|devr|rêv|histoire|jeu\b|aconselh|disse|diz|"
-    r"poder|dever|sonh|"
-    r"história|jogo)|建议|建議|推荐|推薦|说|說|认为|認為|听|聽|梦|夢|计划|計劃|问过|問過|"
-    r"故事|游戏|遊戲|すすめ|勧|提案|言|思|聞|質問|予定|物語|ゲーム",
-    re.IGNORECASE,
+_REQUEST, _MORE_THAN_FACTS = (
+    plain_pattern("questions", "all languages", key, flags=re.IGNORECASE) for key in ("request", "more than facts")
 )
-_REQUEST = lazy_pattern(
-    r"\W*(?:(?:can|could|would|will) you )?(?:please )?(?:tell|remind) me\b|(?:kannst|könntest|können|"
-    r"könnten) (?:du|sie) "
-    r"mir (?:bitte )?sagen|sag(?:e|en sie)? mir|(?:me )?(?:puedes|podrías|puede|podría) (?:decir(?:me)?)|dime|"
-    r"(?:peux-tu|pourrais-tu|pouvez-vous|pourriez-vous) me dire|dis-moi|(?:pode|podes|poderia|"
-    r"poderias) (?:me )?dizer(?:-me)?|"
-    r"diz(?:-me| me)",
-    re.IGNORECASE,
-)
-"""How a question begins that asks politely; it says nothing of what is asked."""
 _SELF_BEFORE = lazy_pattern(r"(?:\b(?:I|[Ww]e|[Ii]ch|[Ww]ir|[Jj]e|[Nn]ous|[Yy]o|[Ee]u)\b|[我私僕俺])[^:：,]{0,30}$")
 
 
@@ -91,17 +83,17 @@ def factuality(text: str) -> Factuality:
     sentences = _sentences(bare)
     if has_cjk(text):
         supposed, advice, reported, former = (
-            _share(sentences, pattern.search) for pattern in (SUPPOSED_CJK, ADVICE_CJK, REPORTED_CJK, FORMER_CJK)
+            _share(sentences, pattern.search) for pattern in (_SUPPOSED_CJK, _ADVICE_CJK, _REPORTED_CJK, _FORMER_CJK)
         )
-        is_joke, is_over = JOKE_CJK.search(bare) is not None, PRESENT_CJK.search(bare) is None
+        is_joke, is_over = _JOKE_CJK.search(bare) is not None, _PRESENT_CJK.search(bare) is None
     else:
         languages = likely_languages(words_of(text)) or list(European)
         supposed, advice, reported = (
             _share(sentences, *(table[language].search for language in languages))
-            for table in (SUPPOSED, ADVICE, REPORTED)
+            for table in (_SUPPOSED, _ADVICE, _REPORTED)
         )
         former = _share(sentences, *(partial(_is_former, language) for language in languages))
-        is_joke, is_over = JOKE.search(bare) is not None, True
+        is_joke, is_over = _JOKE.search(bare) is not None, True
     return Factuality(
         is_asked=_is_asked(text),
         is_supposed=is_joke or supposed >= MIN_SHARE,
@@ -137,13 +129,13 @@ def _share(sentences: list[str], *searches: Callable[[str], object]) -> float:
 
 def _is_former(language: European, sentence: str) -> bool:
     """Whether a sentence tells of a state that is over, and of nothing that is so now."""
-    if PRESENT[language].search(sentence):
+    if _PRESENT[language].search(sentence):
         return False
-    if FORMER[language].search(sentence):
+    if _FORMER[language].search(sentence):
         return True
-    phase = PAST_PHASE[language].search(sentence)
+    phase = _PAST_PHASE[language].search(sentence)
     rest = phase and f"{sentence[: phase.start()]} , {sentence[phase.end() :]}"
-    return rest is not None and PAST_STATE_VERB[language].search(rest) is not None
+    return rest is not None and _PAST_STATE_VERB[language].search(rest) is not None
 
 
 def asks_for_facts(question: str) -> bool:
@@ -159,3 +151,32 @@ def without_quotations(text: str) -> tuple[str, bool]:
         return text, False
     bare = f"{text[: found.start()]} {text[found.end() :]}"
     return bare, len(bare) < len(text) / 2 + 20
+
+
+# Stays ----------------------------------------------------------------------------------------------------------------
+
+MAX_STAY_CHARS = 200
+"""In a longer text a stay is one thing among others."""
+_STAY = phrase_patterns("stays", "stay")
+_STAY_VERB = phrase_patterns("stays", "stay verb")
+_WHILE = phrase_patterns("stays", "while")
+_STAY_CJK = plain_pattern("stays", "chinese and japanese", "stay")
+_STAY_ASKED = phrase_pattern("stays", "all european", "asked")
+_STAY_ASKED_CJK = plain_pattern("stays", "chinese and japanese", "asked")
+
+
+def is_stay(text: str) -> bool:
+    """Whether a text tells where somebody is for a while, and will then no longer be."""
+    if len(text) > MAX_STAY_CHARS:
+        return False
+    if has_cjk(text):
+        return _STAY_CJK.search(text) is not None
+    return any(
+        _STAY[language].search(text) or (_STAY_VERB[language].search(text) and _WHILE[language].search(text))
+        for language in likely_languages(words_of(text)) or list(European)
+    )
+
+
+def asks_for_stay(question: str) -> bool:
+    """Whether a question may ask where somebody is for a while."""
+    return (_STAY_ASKED_CJK if has_cjk(question) else _STAY_ASKED).search(question) is not None

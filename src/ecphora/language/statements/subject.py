@@ -14,7 +14,8 @@ from functools import cache, lru_cache
 from ...model.lazy import lazy_pattern
 from ..chat_roles import is_assistant
 from ..dates.cjk import has_cjk
-from ..european_languages import European, likely_languages, word_set, words_of
+from ..european_languages import European, likely_languages, words_of
+from ..lexicon_file import lexicon_words
 from ..names.mentions import names
 from ..names.persons import OTHER, SELF, Person, PersonKind, cjk_persons, person_relations
 from ..names.relation_lexicon import NARROWER_RELATIONS, relations_by_noun
@@ -44,103 +45,38 @@ class SubjectWords:
     of: frozenset[str]
 
 
-def _words(**texts: str) -> SubjectWords:
-    return SubjectWords(**{name: word_set(text) for name, text in texts.items()})
+_ROMANCE = frozenset((European.SPANISH, European.FRENCH, European.PORTUGUESE))
 
 
-_ENGLISH = _words(
-    i="i we i'm i've i'd i'll we're we've we'll we'd",
-    we="we us we're we've we'll we'd",
-    me="me us mine ours myself",
-    my="my our",
-    you="you your yours you're you've you'll",
-    others="he she they them him his her their he's she's they're everyone everybody someone somebody nobody "
-    "people folks",
-    articles="the a an this that one some",
-    nameless="the a an this that",
-    prepositions="in at to with from for on by near into onto about like than via without after before since until",
-    of="of",
-)
-_GERMAN = _words(
-    i="ich wir",
-    we="wir uns",
-    me="mir mich uns",
-    my="mein meine meiner meinem meinen meines unser unsere unserer unserem unseren",
-    you="du dein deine dir dich ihr euch",
-    others="er ihn ihm man jemand niemand jeder alle leute",
-    articles="der die das ein eine einer einem einen dem den",
-    nameless="ein eine einen einem einer",
-    prepositions="in im am an aus nach bei beim mit zu zum zur für über um durch ohne seit bis",
-    of="von vom",
-)
-_ROMANCE = _words(
-    i="je j nous yo nosotros nosotras eu nós io noi",
-    we="nous nosotros nosotras nós nos noi ci",
-    me="me moi nous nos mim conmigo comigo mí ci",
-    my="mi mis nuestro nuestra nuestros nuestras mon ma mes notre nos meu minha meus minhas nosso nossa "
-    "nossos nossas mio mia miei mie nostro nostra",
-    you="tú tu ti usted ustedes vous toi votre você vocês tua teu ton ta",
-    others="él ella ellos ellas alguien nadie elle il ils elles eux on quelqu'un personne ele ela eles elas "
-    "alguém ninguém lui lei loro qualcuno nessuno",
-    articles="el la l los las un una le les une des o os as um uma il lo gli i uno a",
-    nameless="un una une um uma uno",
-    prepositions="en con desde para por sin à au aux dans chez avec pour sur sans par em no na com pelo pela per "
-    "tra su nel nella al alla ad",
-    of="de del du d do da dos das di della dell a",
-)
-_WORDS_BY_LANGUAGE = {
-    European.ENGLISH: _ENGLISH,
-    European.GERMAN: _GERMAN,
-    **dict.fromkeys((European.SPANISH, European.FRENCH, European.PORTUGUESE), _ROMANCE),
-}
+def _section(language: European) -> str:
+    """The section of a language in ``lexicon/subjects.ini``."""
+    return "romance" if language in _ROMANCE else language.section
 
 
 @cache
 def subject_words(languages: tuple[European, ...]) -> SubjectWords:
     """The words of a text that may be in any of some languages."""
-    found = [_WORDS_BY_LANGUAGE[one] for one in languages]
+    sections = {_section(language) for language in languages}
     return SubjectWords(
         **{
-            one.name: frozenset[str]().union(*(getattr(words, one.name) for words in found))
+            one.name: frozenset[str]().union(*(lexicon_words("subjects", section, one.name) for section in sections))
             for one in fields(SubjectWords)
         }
     )
 
 
-PERSON_NOUNS = word_set(
-    "man men woman women guy guys girl girls boy boys lady kid kids child children parents grandparents family "
-    "relatives guest guests student students customer client trainer caretaker janitor person mum mom dad "
-    "grandma grandpa mann männer frau frauen kinder eltern großeltern familie leute gast gäste kunde hausmeister "
-    "junge mädchen hombre mujer niños padres familia gente cliente homme femme enfants famille gens homem mulher "
-    "crianças pais família uomo donna bambini genitori famiglia stepfather stepmother godmother godfather ex "
-    "fiancé twin"
-)
-"""Nouns for persons that are no relation of ``names.relation_lexicon``."""
-KIN_NAMES = word_set(
-    "mom mum mama dad papa grandma grandpa granny nana granddad auntie oma opa mamá papá maman mamie papi mamma papà "
-    "nonna nonno vovó"
-)
-"""Nouns for kin that are used as names."""
+@cache
+def _words(key: str) -> frozenset[str]:
+    """The words of a key that are for all languages."""
+    return lexicon_words("subjects", "all", key)
+
+
 RELATION_LANGUAGES: Mapping[European, tuple[str, ...]] = {
     European.ENGLISH: ("en",),
     European.GERMAN: ("de",),
     **dict.fromkeys((European.SPANISH, European.FRENCH, European.PORTUGUESE), ("es", "fr", "it", "pt")),
 }
 """The languages of ``names.relation_lexicon`` whose nouns a text may have."""
-FIRST_PERSON_VERBS = word_set(
-    "vivo trabajo tengo soy estoy voy he quiero bebo como juego estudio toco nací compré cambié mudé empecé dejé "
-    "moro trabalho tenho sou estou vou jogo estudo nasci comprei mudei comecei deixei ho sono lavoro abito studio "
-    "suono bevo gioco"
-)
-"""Frequent verbs that say "I" without the pronoun, in Spanish, Portuguese and Italian."""
-THIRD_PERSON_VERBS = word_set(
-    "is was are were has had have will can could would may must does did and got went gave told said made took "
-    "came ran bought sold sent lent met left lost won wrote found kept taught thinks likes loves wants needs says "
-    "lives works goes isn't wasn't doesn't didn't won't can't es está fue era tiene vive trabaja dijo ha dio va a "
-    "quiere gusta est était habite travaille dit donne veut aime é foi tem mora trabalha disse deu quer gosta "
-    "lavora abita dice"
-)
-"""Frequent verbs after a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +105,6 @@ class _Clause:
 _GROUP = Person(PersonKind.SELF, is_owner=True)
 _ADDRESSEE, _USER = Person(PersonKind.ADDRESSEE), Person(PersonKind.USER)
 _USERS_THING = Person(PersonKind.USER, is_owner=True)
-_USER_WORDS = word_set(
-    "user user's nutzer nutzerin benutzer usuario usuaria utilisateur utilisatrice usuário usuária utilizador utente"
-)
 _NO_PRONOUN_NEEDED = frozenset(European) - {European.ENGLISH, European.GERMAN, European.FRENCH}
 _AND_I = (["and", "i"], ["und", "ich"], ["y", "yo"], ["et", "moi"], ["e", "eu"], ["e", "io"])
 _MINE = ("mine", "ours")
@@ -261,7 +194,7 @@ def _asked_subject(question: str) -> Person | None:
 
 def _says_i(clause: _Clause) -> bool:
     """Whether the speaker is the subject of a clause, by a pronoun or by the verb alone."""
-    return not (clause.lexicon.i | FIRST_PERSON_VERBS).isdisjoint(clause.lowers)
+    return not (clause.lexicon.i | _words("first person verbs")).isdisjoint(clause.lowers)
 
 
 def _follows_preposition(name: str, question: str) -> bool:
@@ -347,7 +280,9 @@ def _clauses(text: str, known: frozenset[str] = frozenset()) -> Iterator[_Clause
 
 def _persons(clause: _Clause) -> Iterator[Person]:
     """The persons of a clause, in order; but nobody after a preposition, unless as an owner."""
-    if not _NO_PRONOUN_NEEDED.isdisjoint(clause.languages) and not FIRST_PERSON_VERBS.isdisjoint(clause.lowers[:3]):
+    if not _NO_PRONOUN_NEEDED.isdisjoint(clause.languages) and not _words("first person verbs").isdisjoint(
+        clause.lowers[:3]
+    ):
         yield SELF
     place = 0
     while place < len(clause.words):
@@ -384,10 +319,10 @@ def _pronoun(clause: _Clause, place: int) -> tuple[Person, int] | None:
 def _owned(clause: _Clause, place: int) -> tuple[Person, int] | None:
     """The person of "my sister", "the user's boss" or "the children" at a place, and the number of words."""
     lower, rest, words = clause.lowers[place], clause.lowers[place + 1 : place + 4], clause.lexicon
-    is_user, is_mine = lower in _USER_WORDS, lower in words.my
+    is_user, is_mine = lower in _words("user words"), lower in words.my
     if is_user and not lower.endswith("'s"):
         return _USER, 1
-    is_of_owner = bool(rest) and (rest[0] in words.my or rest[0] in _USER_WORDS)
+    is_of_owner = bool(rest) and (rest[0] in words.my or rest[0] in _words("user words"))
     if is_of_owner or not (is_user or is_mine or lower in words.articles):
         return None
     noun = _person_noun(rest[: 3 if is_user or is_mine else 2], clause.languages)
@@ -406,7 +341,9 @@ def _owned(clause: _Clause, place: int) -> tuple[Person, int] | None:
 def _kin(clause: _Clause, place: int) -> tuple[Person, int] | None:
     """The person of "Mom" or "Opa" at a place, without a possessive."""
     noun = clause.lowers[place].removesuffix("'s")
-    return (Person(PersonKind.RELATION, frozenset(relations_by_noun()[noun])), 1) if noun in KIN_NAMES else None
+    return (
+        (Person(PersonKind.RELATION, frozenset(relations_by_noun()[noun])), 1) if noun in _words("kin names") else None
+    )
 
 
 def _name(clause: _Clause, place: int) -> tuple[Person | None, int] | None:
@@ -442,7 +379,7 @@ def _has_verb(clause: _Clause, place: int) -> bool:
     word = clause.lowers[place] if place < len(clause.lowers) else ""
     if word == "a":
         return clause.languages[0] is European.FRENCH
-    return word in THIRD_PERSON_VERBS or word.endswith(_VERB_ENDINGS)
+    return word in _words("third person verbs") or word.endswith(_VERB_ENDINGS)
 
 
 def _person_noun(words: list[str], languages: tuple[European, ...]) -> tuple[str, int] | None:
@@ -450,7 +387,7 @@ def _person_noun(words: list[str], languages: tuple[European, ...]) -> tuple[str
     for number, word in enumerate(words, 1):
         bare = word.removesuffix("'s").removesuffix("'")
         for form in (bare, bare.removesuffix("s")):
-            if form in PERSON_NOUNS or form in _person_relations(languages):
+            if form in _words("person nouns") or form in _person_relations(languages):
                 return form, number
     return None
 

@@ -10,8 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from ...language.statements.factuality import asks_for_facts, factuality
-from ...language.statements.stays import asks_for_stay, is_stay
+from ...language.statements.factuality import asks_for_facts, asks_for_stay, factuality, is_stay
 from ...language.statements.subject import name_coverage, subject_agreement
 from ...model.graph.graph import Graph
 from ...model.ports import Passage
