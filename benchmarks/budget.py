@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ecphora import E5Embedder
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.maintenance.learn.datasets import read_cases
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.model.types import Rows, Scores

@@ -24,8 +24,7 @@ from pathlib import Path
 
 from ecphora import Memory, RecallOptions, SQLiteStore
 from ecphora.language.names.mentions import names
-from ecphora.language.scripts import estimate_tokens
-from ecphora.language.terms import extract_terms
+from ecphora.language.terms import estimate_tokens, extract_terms
 from ecphora.maintenance.learn.datasets import Case, read_cases
 from ecphora.models.embedders.from_setting import PACKAGED_EMBEDDERS
 from ecphora.remember.messages import question_from_messages

@@ -5,7 +5,7 @@ python benchmarks/tool_size.py
 
 import json
 
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.tools.memory_tools import TOOLS
 
 if __name__ == "__main__":

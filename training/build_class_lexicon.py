@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ecphora.language.classes import LEXICON_ARRAYS, TermPair, hash_text
-from ecphora.language.names.normalization import normalize_name
+from ecphora.language.names.mentions import normalize_name
 from ecphora.language.terms import STOP_WORDS, extract_terms, fold, hash_terms
 
 TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "language" / "lexicon" / "classes.npz"

@@ -21,7 +21,7 @@ from . import strategies
 from .consolidation import run as consolidation_run
 from .consolidation.run import ConsolidationResult
 from .errors import InvalidInput, StoreError
-from .language.names.normalization import entity_id
+from .language.names.mentions import entity_id
 from .model.cancellation import current_cancellation
 from .model.graph.graph import Graph
 from .model.graph.updates import dependent_ids, ids_of_everything
@@ -120,7 +120,7 @@ from .recall.exchange import exchange_batch, exchange_id
 from .recall.explain import WhyNot, why_not
 from .recall.feedback import feedback_batch, question_id
 from .recall.lookup import Order
-from .recall.prepared_recall import PreparedRecall, StepTimer
+from .recall.recall import PreparedRecall, StepTimer
 from .recall.recollection import DEFAULT_BUDGET, Recollection
 from .remember import documents, encode
 from .remember.documents import warn_of_blocked

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ecphora import Memory
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Activation

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ecphora import Episode, Filter, Memory
 from ecphora.consolidation.insights import clustering, summaries
 from ecphora.consolidation.insights.summaries import ExtractiveSummarizer, objective
-from ecphora.language.names.normalization import entity_id
-from ecphora.language.statements.signifiers import signifiers
+from ecphora.language.names.mentions import entity_id
+from ecphora.language.statements.clauses import signifiers
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.ports import Strategy

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from ecphora import Episode, Filter, Memory
 from ecphora.consolidation.insights import clustering
-from ecphora.language.names.normalization import entity_id
-from ecphora.language.statements.causal_cues import states_cause, states_effect
+from ecphora.language.names.mentions import entity_id
+from ecphora.language.statements.clauses import states_cause, states_effect
 from ecphora.model.graph.graph import DAY, Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Access, AccessKind, Edge, Kind, Link, Node, Query, ValidityEnd, WriteBatch

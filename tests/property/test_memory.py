@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import RecallOptions
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.memory import Memory
 from ecphora.model.text_format import strip_invisible
 from ecphora.model.types import Episode

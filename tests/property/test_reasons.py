@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ecphora import RecallOptions
 from ecphora.cli.demo import show
 from ecphora.language.classes import find_instances
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id
 from ecphora.language.terms import extract_terms
 from ecphora.memory import Memory
 from ecphora.model.graph.graph import Graph

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import InvalidInput
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.model.types import Cost, Evidence, Hit, Kind, LLMUsage, Node, Query, Validity, Why
 from ecphora.models.llm_client import LLMClient
 from ecphora.models.prompts import quoting

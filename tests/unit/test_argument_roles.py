@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora.language.argument_roles.lexicon import may_be_participle, verb_form
 from ecphora.language.argument_roles.roles import TRANSFER_AGREEMENT, role_agreement
-from ecphora.language.argument_roles.verb_forms import may_be_participle, verb_form
 
 PAIRS: tuple[tuple[int, str, str, str | None], ...] = (
     (1, "By whom was Nadim invited?", "Basil invited Nadim to the regatta.", None),

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from ecphora.language.classes import asked_instances
-from ecphora.language.names.mentions import names
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id, names
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Link

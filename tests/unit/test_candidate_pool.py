@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Filter, Interval, Link, Query, Rows, Scores

@@ -18,7 +18,7 @@ from ecphora.language.chunking import (
     plain_blocks,
     split_into_chunks,
 )
-from ecphora.language.scripts import count_unspaced
+from ecphora.language.terms import count_unspaced
 
 LONG = "Ana moved to Porto. She likes it there! Why?\n\nThe river…  \n"
 sentences = st.lists(

@@ -9,7 +9,7 @@ import pytest
 
 from ecphora import Episode, Filter, Memory, rechunk, reembed
 from ecphora.language.chunking import Chunk
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id
 from ecphora.maintenance.doctor import examine
 from ecphora.model.graph.graph import Graph, epoch_seconds
 from ecphora.model.graph.updates import apply_batch

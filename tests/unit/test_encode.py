@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch, forget
 from ecphora.model.types import AccessKind, Edge, Episode, Extraction, Link, Mention, WriteBatch

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import MENTION_LINKS, Edge, Kind, Link, Mask, Query, Vector, WriteBatch

@@ -19,8 +19,7 @@ from ecphora.consolidation.entities.kinship import KIN_MENTION_WEIGHT
 from ecphora.consolidation.entities.resolution import resolve_entities
 from ecphora.errors import InvalidInput
 from ecphora.language.names.alias_phrases import alias_pairs
-from ecphora.language.names.mentions import names
-from ecphora.language.names.normalization import entity_id, normalize_name
+from ecphora.language.names.mentions import entity_id, names, normalize_name
 from ecphora.memory import Memory
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch

@@ -10,7 +10,7 @@ import pytest
 
 from ecphora import RecallOptions
 from ecphora.errors import InvalidInput
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.memory import MATCH_ALL, Memory
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ecphora import AsyncMemory
 from ecphora.errors import InvalidInput, StoreClosed
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.memory import Memory
 from ecphora.model.types import Episode, Validity
 from ecphora.models.embedders.hashing import HashingEmbedder

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Link

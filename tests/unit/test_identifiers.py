@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.language.identifiers.mentions import MAX_IDENTIFIERS, find_identifiers, fold_notation
-from ecphora.language.identifiers.terms import MAX_ASKED, asked_identifiers, index_hashes
+from ecphora.language.identifiers.mentions import (
+    MAX_ASKED,
+    MAX_IDENTIFIERS,
+    asked_identifiers,
+    find_identifiers,
+    fold_notation,
+    index_hashes,
+)
 from ecphora.language.identifiers.values import IdentifierKind
 
 NUMBER, CODE, HEX, PATH, NAME, EMAIL, URL, PHONE, VERSION, ADDRESS, TAG = IdentifierKind

@@ -13,7 +13,7 @@ from ecphora.language import lexicon_file
 from ecphora.language.argument_roles.grammar import grammar_of
 from ecphora.language.argument_roles.lexicon import event_nouns, known_senses, person_nouns
 from ecphora.language.dates.european import phrase_rules
-from ecphora.language.european_languages import European
+from ecphora.language.language_identification import European
 from ecphora.language.lexicon_file import (
     LexiconError,
     lexicon_numbers,

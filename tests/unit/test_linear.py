@@ -16,7 +16,7 @@ import pytest
 
 from ecphora import language
 from ecphora.errors import InvalidTime
-from ecphora.language.european_languages import European
+from ecphora.language.language_identification import European
 from ecphora.language.names.name_usage import is_vocative, masked_excerpt
 from ecphora.language.statements.statements import statements
 from ecphora.language.statements.validity_phrases import validity_interval
@@ -117,7 +117,7 @@ def test_reading_time_is_linear_in_text_length(name: str) -> None:
         (values, "1,", 20_000),
         (values, "in 2020 ", 20_000),
         (extract_terms, "\u0301\u0316", LONG),
-        (READERS["names.normalization.normalize_name"], "ﾞ\u0316", LONG),
+        (READERS["names.mentions.normalize_name"], "ﾞ\u0316", LONG),
         (READERS["statements.statements.statements"], "\n", LONG),
         (READERS["statements.statements.statements"], "[", LONG),
         (READERS["statements.statements.statements"], "“", LONG),

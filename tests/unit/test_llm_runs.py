@@ -3,7 +3,7 @@
 import pytest
 
 from ecphora.errors import InvalidInput, UnreadableReply
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.model.ports import Prompt
 from ecphora.models.llm_client import MAX_FAILURES, LLMBudget, LLMClient, LLMRun, PromptRecorder, Request, estimate_cost
 from ecphora.testing import ScriptedLLM

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ecphora.errors import InvalidInput, LLMUnavailable, UnknownName
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.model.ports import LLM, Prompt, Reply
 from ecphora.models.llms.llamacpp import LlamaCppLLM
 from ecphora.models.llms.openai_chat import OpenAILLM

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ecphora.language.names.normalization import entity_id, normalize_name
+from ecphora.language.names.mentions import entity_id, normalize_name
 
 KEYS = [
     ("The Beatles", "beatles"),

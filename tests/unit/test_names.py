@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ecphora.language.names.mentions import names
-from ecphora.language.names.normalization import normalize_name
+from ecphora.language.names.mentions import names, normalize_name
 from ecphora.model.types import Extraction, Mention
 from ecphora.models.rule_extractor import RuleExtractor
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import InvalidRecord
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id
 from ecphora.language.question import is_question
 from ecphora.language.terms import extract_terms
 from ecphora.model.graph.graph import Graph

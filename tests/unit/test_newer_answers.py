@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ecphora import Memory
 from ecphora.language.dates.asked_time import asked_end
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Link

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.language.identifiers.quantities import quantities
+from ecphora.language.identifiers.numbers import quantities
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ecphora import RecallOptions
 from ecphora.cli.demo import show
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id
 from ecphora.language.terms import extract_terms, shared_terms
 from ecphora.memory import Memory
 from ecphora.model.graph.graph import Graph, epoch_seconds

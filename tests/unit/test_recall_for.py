@@ -8,7 +8,7 @@ import pytest
 
 from ecphora import Filter, Memory, RecallOptions
 from ecphora.errors import InvalidInput
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.model.validation import MAX_QUESTION_CHARS
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.remember.messages import MAX_CONTEXT_TOKENS, question_from_messages

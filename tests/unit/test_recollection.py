@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ecphora import Episode, Memory
 from ecphora.errors import InvalidInput
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.model.types import Cost, Evidence, Hit, Kind, Node, Query, Why
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.models.prompts import quoting

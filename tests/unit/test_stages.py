@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.language.names.normalization import entity_id
+from ecphora.language.names.mentions import entity_id
 from ecphora.language.terms import extract_terms
 from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch

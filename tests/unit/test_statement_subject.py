@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.language.european_languages import European
+from ecphora.language.language_identification import European
 from ecphora.language.names.persons import person_relations
 from ecphora.language.statements.factuality import MAX_CHARS
 from ecphora.language.statements.subject import name_coverage, subject_agreement, subject_words

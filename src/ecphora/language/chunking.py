@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from unicodedata import category
 
 from ..model.lazy import lazy_pattern
-from .scripts import UNSPACED_CHARS, count_unspaced
+from .terms import UNSPACED_CHARS, count_unspaced
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

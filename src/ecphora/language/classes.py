@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 
 from ..model.graph.columns import find_keys, group_starts
 from ..model.lazy import lazy_pattern
-from .names.mentions import names
-from .names.normalization import normalize_name
-from .scripts import UNSPACED_CHARS, count_unspaced
-from .terms import extract_terms, fold, hash_terms, surface_forms
+from .names.mentions import names, normalize_name
+from .terms import UNSPACED_CHARS, count_unspaced, extract_terms, fold, hash_terms, surface_forms
 
 Hashes = NDArray[np.uint32]
 

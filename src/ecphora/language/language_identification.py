@@ -3,17 +3,83 @@
 A text without evidence, such as a name, a number or code, is not clearly in another language: it counts as English.
 
 The frequent words of English and of 27 other languages in Latin script are in ``lexicon/languages.ini``.
+
+Tells which of English, German, Spanish, French and Portuguese a text is in, by its commonest words.
 """
 
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 
 from ..model.lazy import lazy_pattern
-from .lexicon_file import read_lexicon
-from .scripts import count_unspaced, latin_fraction, stream_safe
+from .lexicon_file import lexicon_words, phrase_pattern, read_lexicon
+from .terms import count_unspaced, latin_fraction, stream_safe
+
+
+class European(StrEnum):
+    """A European language whose dates are read."""
+
+    ENGLISH = "en"
+    GERMAN = "de"
+    SPANISH = "es"
+    FRENCH = "fr"
+    PORTUGUESE = "pt"
+
+    @property
+    def section(self) -> str:
+        """The name of its sections in the files of the lexicon."""
+        return self.name.lower()
+
+
+def phrase_patterns(name: str, key: str) -> dict[European, re.Pattern[str]]:
+    """The phrases of a file of the lexicon in the section of each language, by language."""
+    return {language: phrase_pattern(name, language.section, key) for language in European}
+
+
+def word_set(words: str) -> frozenset[str]:
+    """A set of words from a text that has them apart by spaces."""
+    return frozenset(words.split())
+
+
+_WORD = lazy_pattern(r"[^\W\d_]+")
+_ASCII_WORD = lazy_pattern("[a-z]+")
+"""Equals ``_WORD`` on ASCII text in lower case, and is faster."""
+
+
+def common_words(language: European) -> frozenset[str]:
+    """The commonest words of a language, and its words of time."""
+    return _common_words()[language]
+
+
+@cache
+def _common_words() -> Mapping[European, frozenset[str]]:
+    return {one: lexicon_words("languages", "commonest words", one.section) for one in European}
+
+
+def words_of(text: str) -> set[str]:
+    """The words of a text in lower case, without digits and marks."""
+    return set((_ASCII_WORD if text.isascii() else _WORD).findall(text.lower()))
+
+
+def european_language(words: set[str], preferred: Collection[European] = ()) -> European | None:
+    """The language with most of a text's words among its commonest ones; None if no word is among them.
+
+    Between languages with equally many, a language among ``preferred`` wins, then the first.
+    """
+    likely = likely_languages(words)
+    return next((language for language in likely if language in preferred), likely[0] if likely else None)
+
+
+def likely_languages(words: set[str]) -> list[European]:
+    """All languages with the most of a text's words among their commonest ones, of at least one word."""
+    counts = {language: len(words & common) for language, common in _common_words().items()}
+    most = max(counts.values())
+    return [language for language, count in counts.items() if count == most] if most else []
+
 
 MAX_CHARS = 2000
 """Characters of a text that are read, from its beginning."""
@@ -21,7 +87,9 @@ _UNSPACED_WEIGHT = 3
 """Latin letters that say about as much as one character of a script without spaces."""
 
 _LETTERS = r"[^\W\d_]+"
-_WORD = lazy_pattern(rf"(?<![\w./@\\#=&?-]){_LETTERS}(?:['’]{_LETTERS})*(?![\w@/\\=(\[-]|[.:]\w)|[.!?…:;\n\"“„«»¿¡(-]")
+_PLAIN_WORD = lazy_pattern(
+    rf"(?<![\w./@\\#=&?-]){_LETTERS}(?:['’]{_LETTERS})*(?![\w@/\\=(\[-]|[.:]\w)|[.!?…:;\n\"“„«»¿¡(-]"
+)
 """A word that is not part of a path, an address or an identifier; or a mark that may begin a sentence."""
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ]"
 _NAME_PARTICLES = lazy_pattern(
@@ -105,7 +173,7 @@ def _sentence_words(text: str) -> Iterator[tuple[str, bool]]:
         text = text.lower()
     text = _NAME_PARTICLES.sub(r"\1", text)
     begins = True
-    for match in _WORD.finditer(text):
+    for match in _PLAIN_WORD.finditer(text):
         word = match[0].replace("’", "'")
         if not word[0].isalpha():
             begins = True

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ..model.lazy import lazy_pattern
 from .language_identification import likely_foreign_languages
 from .lexicon_file import lexicon_value, plain_pattern, read_lexicon
-from .scripts import stream_safe
-from .terms import extract_terms, hash_terms
+from .terms import extract_terms, hash_terms, stream_safe
 
 GIVEN_NAMES = frozenset("al ben dan ella mia per wil will".split())  # noqa: SIM905  # as the lists above
 """Function words that are also given names: with a capital inside a sentence they are names."""

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Generic, TypeVar
 
 from ..errors import LLMError, LLMUnavailable, UnreadableReply
-from ..language.scripts import estimate_tokens
+from ..language.terms import estimate_tokens
 from ..model.cancellation import current_cancellation
 from ..model.ports import LLM, Prompt, Reply, SecondsLeft
 from ..model.reprs import call_repr

@@ -11,8 +11,7 @@ from functools import partial
 from hashlib import blake2b
 
 from ..errors import UnreadableReply
-from ..language.names.mentions import names
-from ..language.names.normalization import entity_id
+from ..language.names.mentions import entity_id, names
 from ..language.terms import WordSequence
 from ..model.ports import LLM, Extractor, Prompt
 from ..model.reprs import call_repr

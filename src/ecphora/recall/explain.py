@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..language.scripts import estimate_tokens
+from ..language.terms import estimate_tokens
 from ..model.graph.graph import Graph
 from ..model.json_form import JsonForm, JsonObject
 from ..model.types import Contribution, Filter, NodeId, Query, Why

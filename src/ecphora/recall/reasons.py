@@ -20,8 +20,8 @@ from ..language import question
 from ..language.chat_roles import role_of
 from ..language.classes import find_instances
 from ..language.dates.asked_time import asked_end
-from ..language.identifiers.quantities import quantities
-from ..language.identifiers.terms import index_hashes
+from ..language.identifiers.mentions import index_hashes
+from ..language.identifiers.numbers import quantities
 from ..language.names.adjacent_names import without_titles
 from ..language.statements.subject import subject_agreement
 from ..language.terms import extract_terms, hash_terms

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any, ClassVar, overload
 
 from ..errors import InvalidInput
-from ..language.scripts import estimate_tokens
+from ..language.terms import estimate_tokens
 from ..model.json_form import JsonForm, JsonObject
 from ..model.reprs import show
 from ..model.text_format import (

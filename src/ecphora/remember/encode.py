@@ -16,9 +16,9 @@ import numpy as np
 
 from ..errors import WrongVector
 from ..language.dates.mentions import time_mentions
-from ..language.identifiers.terms import index_hashes
+from ..language.identifiers.mentions import index_hashes
 from ..language.language_identification import is_english
-from ..language.names.normalization import entity_id
+from ..language.names.mentions import entity_id
 from ..language.question import is_question
 from ..language.terms import count_terms, extract_terms
 from ..model.graph.graph import Graph

@@ -10,8 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import InvalidInput
-from ..language.names.mentions import names
-from ..language.names.normalization import entity_id
+from ..language.names.mentions import entity_id, names
 from ..model import ids
 from ..model.graph import updates
 from ..model.graph.columns import group_starts

@@ -14,8 +14,7 @@ from typing import Any, Protocol
 from ..errors import InvalidInput, InvalidTime
 from ..language.chat_roles import Role, role_of
 from ..language.names.mentions import names
-from ..language.scripts import CHARS_PER_TOKEN, estimate_tokens
-from ..language.terms import extract_terms
+from ..language.terms import CHARS_PER_TOKEN, estimate_tokens, extract_terms
 from ..model.reprs import ShortRepr, show
 from ..model.times import in_zone
 from ..model.types import Episode, When

@@ -12,8 +12,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.scripts import count_unspaced
-from ..language.terms import hash_terms
+from ..language.terms import count_unspaced, hash_terms
 from ..model.graph.columns import find_keys
 from ..model.graph.graph import CachedDerivation, Graph
 from ..model.types import Mask, Query, Rows, Scores

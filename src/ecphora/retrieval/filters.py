@@ -21,7 +21,7 @@ from typing import Any, TypeGuard, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.names.normalization import fold_name
+from ..language.names.mentions import fold_name
 from ..model.conditions import (
     And,
     Condition,

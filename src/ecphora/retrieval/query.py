@@ -10,11 +10,10 @@ import numpy as np
 
 from ..errors import EmbedderMismatch, InvalidText
 from ..language.dates.mentions import time_mentions
-from ..language.identifiers.terms import asked_identifiers, quantity_hashes
+from ..language.identifiers.mentions import asked_identifiers, quantity_hashes
 from ..language.language_identification import is_english
 from ..language.names.first_person import ask_oneself
-from ..language.names.mentions import names
-from ..language.names.normalization import entity_id
+from ..language.names.mentions import entity_id, names
 from ..language.names.relation_mentions import asked_relations
 from ..language.question import question_terms
 from ..language.terms import hash_terms, surface_forms

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..language.chat_roles import Role, is_assistant, role_of
 from ..language.names.adjacent_names import without_titles
-from ..language.names.normalization import entity_id, normalize_name
+from ..language.names.mentions import entity_id, normalize_name
 from ..language.names.relation_lexicon import CHANGING_RELATIONS, all_nouns
 from ..language.names.relation_mentions import AskedRelation, Owner, RelationMention, relation_mentions
 from ..language.terms import extract_terms, hash_terms

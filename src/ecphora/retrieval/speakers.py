@@ -7,7 +7,7 @@ import numpy as np
 
 from ..language.argument_roles.roles import role_agreement
 from ..language.chat_roles import Role, has_first_person, is_assistant, role_of
-from ..language.names.normalization import entity_id
+from ..language.names.mentions import entity_id
 from ..language.terms import extract_terms, hash_terms
 from ..model.graph.graph import CachedDerivation, Graph
 from ..model.types import NodeId, Query, Rows, Scores

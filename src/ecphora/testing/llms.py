@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any
 
 from ..errors import LLMUnavailable
-from ..language.scripts import estimate_tokens
+from ..language.terms import estimate_tokens
 from ..model.ports import LLM, Prompt, Reply
 from ..models.prompts import replies
 from .servers import FakeServer, Response, ScriptedResponse

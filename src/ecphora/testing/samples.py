@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.names.normalization import entity_id
+from ..language.names.mentions import entity_id
 from ..language.question import question_terms
 from ..language.terms import count_terms, extract_terms, hash_terms
 from ..model.graph.graph import Graph

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import EcphoraError, EmbedderMismatch, InvalidInput, StaleWrite, StoreClosed, UnknownName, WrongVector
-from ..language.names.normalization import entity_id
+from ..language.names.mentions import entity_id
 from ..model.graph.graph import Graph
 from ..model.graph.updates import apply_batch
 from ..model.ports import ScopeStore, SnapshotStore, Store, TokenCodeStore

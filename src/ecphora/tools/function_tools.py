@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Literal, Protocol
 
 from ..errors import IdCollision, InvalidInput, UnknownName
-from ..language.scripts import estimate_tokens
+from ..language.terms import estimate_tokens
 from ..model.graph.graph import Graph
 from ..model.reprs import ShortRepr, show
 from ..model.text_format import describe_now, replace_surrogates

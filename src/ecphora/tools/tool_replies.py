@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..language.scripts import CHARS_PER_TOKEN, estimate_tokens
+from ..language.terms import CHARS_PER_TOKEN, estimate_tokens
 from ..model.graph.graph import Graph
 from ..model.text_format import count_noun, truncate
 from ..model.types import Node, NodeId, Validity

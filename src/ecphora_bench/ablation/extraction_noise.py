@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
 
-from ecphora.language.names.normalization import normalize_name
+from ecphora.language.names.mentions import normalize_name
 from ecphora.maintenance.learn.datasets import Case
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.temporary_memory import Tick

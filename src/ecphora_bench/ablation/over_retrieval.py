@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.maintenance.learn.datasets import Case
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.query_spaces import QuerySpace

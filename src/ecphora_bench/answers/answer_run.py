@@ -18,7 +18,7 @@ import numpy as np
 
 from ecphora import RecallOptions, __version__
 from ecphora.errors import LLMUnavailable
-from ecphora.language.scripts import estimate_tokens
+from ecphora.language.terms import estimate_tokens
 from ecphora.maintenance.learn.datasets import Case, Question
 from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.maintenance.learn.temporary_memory import Tick

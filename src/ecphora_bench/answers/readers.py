@@ -7,8 +7,7 @@ from pathlib import Path
 
 from ecphora.cli.context import open_context
 from ecphora.errors import InvalidInput
-from ecphora.language.scripts import estimate_tokens
-from ecphora.language.terms import extract_terms
+from ecphora.language.terms import estimate_tokens, extract_terms
 from ecphora.model.ports import LLM, Prompt, Reply
 from ecphora.models.llms.from_setting import LLM_CHOICES
 from ecphora.models.prompts import quoting

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...language.chat_roles import is_assistant
 from ...language.names.kin_mentions import KIN_WORDS, kin_mentions
-from ...language.names.normalization import entity_id
+from ...language.names.mentions import entity_id
 from ...language.terms import extract_terms, hash_terms
 from ...model.graph.graph import CachedDerivation, Graph
 from ...model.ports import NodeSource

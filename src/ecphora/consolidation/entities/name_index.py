@@ -11,7 +11,7 @@ import numpy as np
 from ...language.chat_roles import role_of
 from ...language.names import name_usage
 from ...language.names.alias_phrases import alias_pairs
-from ...language.names.mentions import names
+from ...language.names.mentions import names, normalize_name
 from ...language.names.nicknames import (
     FORMAL_NAMES,
     MIN_SHORT_FORM_LETTERS,
@@ -20,7 +20,6 @@ from ...language.names.nicknames import (
     NICKNAMES,
     is_spelling_variant,
 )
-from ...language.names.normalization import normalize_name
 from ...model.graph.graph import CachedDerivation, Graph
 from ...model.ids import ENTITY_PREFIX
 from ...model.ports import NodeSource

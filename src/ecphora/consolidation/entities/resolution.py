@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ...language.names.mentions import entity_id
 from ...language.names.nicknames import (
     MIN_VARIANT_LETTERS,
     has_same_first_and_last_name,
@@ -15,7 +16,6 @@ from ...language.names.nicknames import (
     is_first_or_last_name,
     is_possible_alias,
 )
-from ...language.names.normalization import entity_id
 from ...model.graph.graph import Graph
 from ...model.ports import NodeSource
 from ...model.types import Edge, Link, NodeId, Rows

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...language.scripts import estimate_tokens
+from ...language.terms import estimate_tokens
 from ...model.lazy import lazy_pattern
 from ...model.types import Node, Vectors
 from ...retrieval import dense

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from .frames import DEBT, GIVE, HAD, SENT, TAKE, Frame, Party, Slot
-from .grammar import Grammar
+from .grammar import DEBT, GIVE, HAD, SENT, TAKE, Frame, Grammar, Party, Slot
 from .lexicon import light_frame
 from .slots import SlotName, right_names, verb_places
 from .units import Unit, UnitKind

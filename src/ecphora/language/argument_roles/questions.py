@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from ..european_languages import European, european_language, words_of
+from ..language_identification import European, european_language, words_of
 from ..word_lists import is_ordinary_word
-from .frames import Party
-from .grammar import Grammar, grammar_of
-from .lexicon import known_senses, light_frame, person_nouns, senses
+from .grammar import Grammar, Party, grammar_of
+from .lexicon import known_senses, light_frame, may_be_participle, person_nouns, senses
 from .sentences import (
     Parties,
     Relation,
@@ -22,7 +21,6 @@ from .sentences import (
 )
 from .slots import verb_places
 from .units import TOKEN, USER, Unit, UnitKind, sentences, split_units
-from .verb_forms import may_be_participle
 
 
 @dataclass(frozen=True, slots=True)

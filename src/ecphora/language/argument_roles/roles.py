@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from ...model.lazy import lazy_pattern
 from ..chat_roles import Role, role_of
 from ..statements.clauses import SENTENCE_BREAK
-from .frames import Slot
-from .grammar import Grammar, grammar_of
+from .grammar import Grammar, Slot, grammar_of
 from .lexicon import event_nouns, person_nouns, senses
 from .questions import RoleQuestion, role_question
 from .sentences import Parties, relations

@@ -4,14 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..european_languages import European
-from .frames import DONE, GIVE, PLAIN, ROB, Party, Slot
-from .grammar import Grammar
-from .lexicon import EQUAL_RELATIONS, MONEY, Sense, event_nouns, known_senses, light_frame, person_nouns, senses
+from ..language_identification import European
+from .grammar import DONE, GIVE, PLAIN, ROB, Grammar, Party, Slot
+from .lexicon import (
+    EQUAL_RELATIONS,
+    MONEY,
+    Sense,
+    event_nouns,
+    known_senses,
+    light_frame,
+    may_be_participle,
+    person_nouns,
+    senses,
+)
 from .nouns import event_parties, person_parties
 from .slots import Slots, verb_places
 from .units import Unit, UnitKind
-from .verb_forms import may_be_participle
 
 Parties = Mapping[int, Party]
 """The party of each name, by its number."""

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..european_languages import European
-from .frames import Slot
-from .grammar import CONJUNCTIONS, Grammar
+from ..language_identification import European
+from .grammar import CONJUNCTIONS, Grammar, Slot
 from .units import Unit, UnitKind
 
 

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from ...model.lazy import lazy_pattern
 from ..chat_roles import Role
-from ..european_languages import European
+from ..language_identification import European
 from ..word_lists import DATE_WORDS, FOREIGN_STARTERS, SENTENCE_STARTERS, is_ordinary_word
-from .frames import Slot
-from .grammar import Grammar, grammar_of
+from .grammar import Grammar, Slot, grammar_of
 from .lexicon import event_nouns, person_nouns
 
 USER = Role.USER.value

@@ -2,7 +2,7 @@
 
 Seven languages: English, German, Spanish, French, Portuguese, Chinese and Japanese. Phrases of time ("last week", "la
 semaine dernière") are taken out first, so that their "last" does not count. The words are in
-``lexicon/asked_times.ini``.
+``lexicon/questions.ini``.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from ...model.lazy import lazy_pattern
-from ..european_languages import European, common_words, likely_languages, words_of
+from ..language_identification import European, common_words, likely_languages, words_of
 from ..lexicon_file import lexicon_words, plain_pattern
 from .cjk import has_cjk
 from .mentions import time_spans
@@ -21,15 +21,15 @@ _ANY_TIME = datetime(2000, 1, 15, tzinfo=UTC)
 
 def _patterns(key: str) -> dict[European, re.Pattern[str]]:
     return {
-        language: plain_pattern("asked_times", language.section, key, r"\b(?:{})\b", re.IGNORECASE)
+        language: plain_pattern("questions", language.section, key, r"\b(?:{})\b", re.IGNORECASE)
         for language in European
     }
 
 
 _LATEST, _FIRST = _patterns("latest"), _patterns("first")
-_LATEST_CJK = plain_pattern("asked_times", "chinese and japanese", "latest")
-_FIRST_CJK = plain_pattern("asked_times", "chinese and japanese", "first")
-_EMPTY_CJK = plain_pattern("asked_times", "chinese and japanese", "empty words")
+_LATEST_CJK = plain_pattern("questions", "chinese and japanese", "latest")
+_FIRST_CJK = plain_pattern("questions", "chinese and japanese", "first")
+_EMPTY_CJK = plain_pattern("questions", "chinese and japanese", "empty words")
 _DIGIT = lazy_pattern(r"\d")
 _EDGE = lazy_pattern(r"^[\s,;:.、，¿¡]+|[\s,;:.、，?？!。¿¡]+$")
 
@@ -76,7 +76,7 @@ def _without_times(text: str) -> str:
 
 def _empty_words(language: European) -> frozenset[str]:
     """The words of a language that say no more than that something happened, or was told, done or planned."""
-    return lexicon_words("asked_times", language.section, "empty words")
+    return lexicon_words("questions", language.section, "empty words")
 
 
 def _has_content(text: str, languages: Iterable[European]) -> bool:

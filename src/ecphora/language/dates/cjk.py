@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from ...model.lazy import lazy_pattern
 from ..lexicon_file import lexicon_numbers, read_lexicon
-from .rewriting import RewriteRule, Rewriting
+from .phrases import RewriteRule, Rewriting
 
 _NUMBER = "(?:[0-9０-９]{1,4}|[〇零一二三四五六七八九十百两兩]{1,5})"
 _MONTH_NAMES = "January February March April May June July August September October November December"

@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from functools import cache
 
 from ...model.lazy import lazy_pattern
-from ..european_languages import European
+from ..language_identification import European
 from ..lexicon_file import lexicon_numbers, lexicon_rows, lexicon_source, lexicon_words, read_lexicon
-from .phrases import DateWords, PhraseRules, numbered
-from .rewriting import RewriteRule
+from .phrases import DateWords, PhraseRules, RewriteRule, numbered
 
 _FILE = "date_phrases"
 

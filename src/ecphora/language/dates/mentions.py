@@ -23,12 +23,12 @@ from typing import NamedTuple
 
 from ...model.lazy import lazy_pattern
 from ...model.types import Interval
-from ..european_languages import european_language, word_set, words_of
+from ..language_identification import european_language, word_set, words_of
 from . import semantics as mean
 from .calendar_arithmetic import day_part
 from .cjk import has_cjk, rewrite_cjk
 from .european import ENGLISH_RULES, ORDINAL_DAY, ORDINAL_WORDS, all_date_hints, date_hints, phrase_rules
-from .rewriting import Rewriting
+from .phrases import Rewriting
 
 _Match = re.Match[str]
 _Leaf = Callable[[_Match, datetime], Interval | None]

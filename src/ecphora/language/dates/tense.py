@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from ...model.lazy import lazy_pattern
-from ..european_languages import European, likely_languages, words_of
+from ..language_identification import European, likely_languages, words_of
 from ..lexicon_file import lexicon_words, plain_pattern
 from .cjk import has_cjk
 

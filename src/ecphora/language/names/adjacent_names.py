@@ -6,7 +6,7 @@ from typing import Protocol
 from ...model.lazy import lazy_pattern
 from ..lexicon_file import lexicon_words
 from ..word_lists import COMMON_WORDS, FOREIGN_STARTERS
-from .normalization import normalize_name
+from .mentions import normalize_name
 
 NAME_WINDOW_CHARS = 40
 """Characters around a noun in which its name is searched."""

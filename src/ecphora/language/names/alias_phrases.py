@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from ...model.lazy import lazy_pattern
 from ..word_lists import COMMON_WORDS
-from .mentions import names
+from .mentions import names, normalize_name
 from .nicknames import is_acronym, is_first_or_last_name, nickname_score
-from .normalization import normalize_name
 
 _NAME_CONTINUES = lazy_pattern(r"\w|\s[A-Z][a-z]")
 _HINT = lazy_pattern(

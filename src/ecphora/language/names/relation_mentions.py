@@ -12,11 +12,10 @@ from functools import lru_cache
 
 from ...model.lazy import lazy_pattern
 from ..lexicon_file import lexicon_words, read_lexicon
-from ..scripts import count_unspaced
+from ..terms import count_unspaced
 from .adjacent_names import TITLES, CapitalizedNames, NameFinder, adjacent_name, complement_name, predicate_name
 from .alias_phrases import NameLocator
-from .mentions import names
-from .normalization import normalize_name
+from .mentions import names, normalize_name
 from .relation_lexicon import NARROWER_RELATIONS, needs_possessive, nouns_by_language, relations_by_noun
 from .relation_mentions_cjk import CJK_LANGUAGES, cjk_asked_nouns, cjk_mentions
 

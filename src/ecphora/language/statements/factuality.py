@@ -4,8 +4,7 @@ By words and phrases, for English, German, Spanish, French, Portuguese, Chinese 
 ``lexicon/factuality.ini``, which says what each of them means. The distinction is known as event factuality: Roser
 Saurí and James Pustejovsky, "FactBank: a corpus annotated with event factuality", 2009.
 
-It also tells where somebody is for a while from where they live: "I am staying in Kiel for the weekend". The phrases
-are in ``lexicon/stays.ini``.
+It also tells where somebody is for a while from where they live: "I am staying in Kiel for the weekend".
 """
 
 import re
@@ -15,7 +14,7 @@ from functools import partial
 
 from ...model.lazy import lazy_pattern
 from ..dates.cjk import has_cjk
-from ..european_languages import European, likely_languages, phrase_patterns, words_of
+from ..language_identification import European, likely_languages, phrase_patterns, words_of
 from ..lexicon_file import phrase_pattern, plain_pattern
 from ..question import is_question
 from ..terms import extract_terms
@@ -157,12 +156,12 @@ def without_quotations(text: str) -> tuple[str, bool]:
 
 MAX_STAY_CHARS = 200
 """In a longer text a stay is one thing among others."""
-_STAY = phrase_patterns("stays", "stay")
-_STAY_VERB = phrase_patterns("stays", "stay verb")
-_WHILE = phrase_patterns("stays", "while")
-_STAY_CJK = plain_pattern("stays", "chinese and japanese", "stay")
-_STAY_ASKED = phrase_pattern("stays", "all european", "asked")
-_STAY_ASKED_CJK = plain_pattern("stays", "chinese and japanese", "asked")
+_STAY = phrase_patterns("factuality", "stay")
+_STAY_VERB = phrase_patterns("factuality", "stay verb")
+_WHILE = phrase_patterns("factuality", "while")
+_STAY_CJK = plain_pattern("factuality", "chinese and japanese", "stay")
+_STAY_ASKED = phrase_pattern("factuality", "all european", "asked")
+_STAY_ASKED_CJK = plain_pattern("factuality", "chinese and japanese", "asked")
 
 
 def is_stay(text: str) -> bool:

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from ...model.lazy import lazy_pattern
 from ..chat_roles import is_assistant
 from ..dates.cjk import has_cjk
-from ..european_languages import European, likely_languages, words_of
+from ..language_identification import European, likely_languages, words_of
 from ..lexicon_file import lexicon_words
 from ..names.mentions import names
 from ..names.persons import OTHER, SELF, Person, PersonKind, cjk_persons, person_relations

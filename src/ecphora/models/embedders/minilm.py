@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...language.scripts import latin_fraction
+from ...language.terms import latin_fraction
 from ...model.reprs import call_repr
 from ...model.types import Vector, Vectors
 from ...model.validation import check_flag

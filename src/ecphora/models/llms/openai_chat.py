@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import InvalidInput, LLMUnavailable
-from ...language.scripts import estimate_tokens
+from ...language.terms import estimate_tokens
 from ...model.ports import Prompt, Reply
 from ...model.reprs import call_repr
 from ...model.text_format import replace_surrogates

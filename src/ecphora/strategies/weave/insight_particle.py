@@ -7,7 +7,7 @@ columns of the graph: resonance keys K are mentions, T the times of the node, R 
 
 from dataclasses import dataclass
 
-from ...language.statements.signifiers import signifiers
+from ...language.statements.clauses import signifiers
 from ...model.types import Node, NodeId
 
 NO_STATEMENT = frozenset({"question", "request"})

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...consolidation.insights.clustering import Floats32, key_overlap
-from ...language.statements.causal_cues import states_cause, states_effect
+from ...language.statements.clauses import states_cause, states_effect
 from ...model.graph.graph import Graph
 from ...model.types import Edge, Link, Rows, Scores
 from .insight_particle import Particle
