@@ -1,4 +1,4 @@
-"""A recall: its arguments are checked and its question analyzed; then activation, ranked hits with reasons, recollection."""
+"""A recall: arguments checked, the question analyzed; then activation, ranked hits with reasons, the recollection."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
