@@ -941,6 +941,9 @@ export interface UpdateRequest {
   mode: "supersede" | "replace";
   /** ISO 8601; a date alone means its beginning, without an offset it is local time of the memory's zone. */
   happened_at?: string | null;
+  /** Texts, numbers, booleans, nulls or lists of these, by name; in a filter, conditions. */
+  metadata?: Record<string, string | number | boolean | (string | number | boolean | null)[] | null> | null;
+  restore?: boolean;
 }
 
 /**
@@ -1167,7 +1170,7 @@ export interface PlainMethods {
    */
   history(id: string, call?: CallOptions): Promise<History | null>;
   /**
-   * Give a memory another text. `mode` says what becomes of the old one.
+   * Give a memory another text or other metadata. `mode` says what becomes of the old one.
    *
    * `mode="supersede"` is for a fact that has changed: a new memory with the speaker, session, title, source,
    * metadata and trust of the old one supersedes it from `happened_at` on, by default from now on. The old one is
@@ -1177,13 +1180,16 @@ export interface PlainMethods {
    * the memories that it supersedes or that supersede it. The old text is erased as by `forget`, with its
    * accesses and what was derived from it. Both are one commit.
    *
+   * `metadata` takes the place of the old metadata, which stays by default. `restore` writes a text that was
+   * forgotten or replaced before, with `mode="replace"`.
+   *
    * A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten or
    * replaced before: the result has it in `blocked`. Raises `InvalidInput` for an unknown id, and for a memory
    * that another memory supersedes already, so that not both are current; what consolidation found does not count.
    *
    * The token needs the right to `read` and `write`.
    */
-  update(id: string, text: string, mode: "supersede" | "replace", options?: Pick<UpdateRequest, "happened_at">, call?: CallOptions): Promise<RememberResult>;
+  update(id: string, text: string, mode: "supersede" | "replace", options?: Pick<UpdateRequest, "happened_at" | "metadata" | "restore">, call?: CallOptions): Promise<RememberResult>;
   /**
    * Erase memories: by id, all that match a filter, or with `everything` the whole scope.
    *

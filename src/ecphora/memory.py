@@ -120,7 +120,7 @@ from .recall.exchange import exchange_batch, exchange_id
 from .recall.explain import WhyNot, why_not
 from .recall.feedback import feedback_batch, question_id
 from .recall.lookup import Order
-from .recall.recall import PreparedRecall, StepTimer
+from .recall.prepared_recall import PreparedRecall, StepTimer
 from .recall.recollection import DEFAULT_BUDGET, Recollection
 from .remember import documents, encode
 from .remember.documents import warn_of_blocked
@@ -1004,8 +1004,10 @@ class Memory(OpenInEachProcess):
         *,
         mode: Literal["supersede", "replace"],
         happened_at: When | None = None,
+        metadata: Metadata | None = None,
+        restore: bool = False,
     ) -> RememberResult:
-        """Give a memory another text. ``mode`` says what becomes of the old one.
+        """Give a memory another text or other metadata. ``mode`` says what becomes of the old one.
 
         ``mode="supersede"`` is for a fact that has changed: a new memory with the speaker, session, title, source,
         metadata and trust of the old one supersedes it from ``happened_at`` on, by default from now on. The old one is
@@ -1015,11 +1017,15 @@ class Memory(OpenInEachProcess):
         the memories that it supersedes or that supersede it. The old text is erased as by :meth:`forget`, with its
         accesses and what was derived from it. Both are one commit.
 
+        ``metadata`` takes the place of the old metadata, which stays by default. ``restore`` writes a text that was
+        forgotten or replaced before, with ``mode="replace"``.
+
         A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten or
         replaced before: the result has it in ``blocked``. Raises ``InvalidInput`` for an unknown id, and for a memory
         that another memory supersedes already, so that not both are current; what consolidation found does not count.
         """
-        id, text = check_id(id), check_text(text)  # noqa: A001
+        id, text, restore = check_id(id), check_text(text), check_flag("restore", restore)  # noqa: A001
+        metadata = None if metadata is None else check_metadata(metadata)
         if not isinstance(mode, str) or mode not in {"supersede", "replace"}:
             raise InvalidInput(f"mode is {show(mode)}; give 'supersede' or 'replace'")
         if mode == "replace":
@@ -1027,15 +1033,21 @@ class Memory(OpenInEachProcess):
                 raise InvalidInput(f"happened_at is {show(happened_at)}; a replaced text keeps its time, leave it out")
             run = self._begin_extraction()
             extractions = ExtractionSource(run or self._extractor)
-            written = replace_text(self._flushed_writer(), id, text, self._clock(), extractions)
+            written = replace_text(
+                self._flushed_writer(), id, text, self._clock(), extractions, metadata=metadata, restore=restore
+            )
             created, existing, blocked = written.ids
             report = run.report if run is not None and created else None
             unread = self._unread_ids(written.new)
             return RememberResult((id,), created, existing, blocked, unread, extraction=report)
+        if restore:
+            raise InvalidInput('restore goes with mode="replace"; a superseding text is a new memory, leave it out')
         old = check_memory(id, self._stored_nodes(id))
-        if old.text == text:
+        if metadata is None:
+            metadata = old.metadata
+        if old.text == text and old.metadata == metadata:
             return RememberResult((id,), existing=(id,))
-        fields = (old.title, old.source, old.metadata, old.trust, id)
+        fields = (old.title, old.source, metadata, old.trust, id)
         return self._supersede(id, Episode(text, None, old.speaker, old.session, happened_at, *fields))
 
     def _supersede(self, id_: NodeId, episode: Episode) -> RememberResult:

@@ -104,7 +104,7 @@ def test_cost_counts_each_step_once(
 ) -> None:
     seconds = iter(range(100))
     memory = open_memory(WordReranker())
-    monkeypatch.setattr("ecphora.recall.recall.perf_counter", lambda: float(next(seconds)))
+    monkeypatch.setattr("ecphora.recall.prepared_recall.perf_counter", lambda: float(next(seconds)))
     cost = recall(memory).cost
     steps = dict(cost.step_milliseconds)
     assert cost.milliseconds == pytest.approx(sum(steps.values())) == pytest.approx(3000)

@@ -254,6 +254,48 @@ def test_replaced_text_stays_forgotten(memory: Memory) -> None:
         memory.remember("It hails in Porto.", id=auto)
 
 
+def test_replace_gives_other_metadata_and_keeps_it_by_default(memory: Memory) -> None:
+    assert memory.update("home", ANA.text, mode="replace", metadata={"tags": ["y"], "n": 1}).created == ("home",)
+    assert get(memory, "home").metadata == {"tags": ["y"], "n": 1}
+    assert memory.count(where=Filter(metadata={"tags": "x"})) == 0
+    assert memory.count(where=Filter(metadata={"n": 1})) == 1
+    again = memory.update("home", ANA.text, mode="replace", metadata={"tags": ["y"], "n": 1})
+    assert (again.created, again.existing) == ((), ("home",))
+    memory.update("home", "Ana lives in Ghent.", mode="replace")
+    assert get(memory, "home").metadata == {"tags": ["y"], "n": 1}
+    memory.update("home", "Ana lives in Ghent.", mode="replace", metadata={})
+    assert get(memory, "home").metadata == {}
+
+
+def test_metadata_of_a_long_text_is_replaced_in_every_chunk(memory: Memory) -> None:
+    memory.remember(LONG, id="trip", metadata={"year": 2025})
+    memory.update("trip", LONG, mode="replace", metadata={"year": 2026})
+    assert {chunk.metadata["year"] for chunk in memory.chunks("trip")} == {2026}
+    assert get(memory, "trip").text == LONG
+
+
+def test_supersede_with_other_metadata(memory: Memory) -> None:
+    new = memory.update("home", "Ana lives in Ghent.", mode="supersede", metadata={"tags": ["z"]})
+    assert (get(memory, new.id).metadata, get(memory, "home").metadata) == ({"tags": ["z"]}, {"tags": ["x"]})
+    same = memory.update(new.id, "Ana lives in Ghent.", mode="supersede", metadata={"tags": ["w"]})
+    assert get(memory, same.id).metadata == {"tags": ["w"]}
+
+
+def test_replace_back_to_an_earlier_text_needs_restore(memory: Memory) -> None:
+    memory.update("home", "Ana lives in Ghent.", mode="replace")
+    assert memory.update("home", ANA.text, mode="replace").blocked == ("home",)
+    assert memory.update("home", ANA.text, mode="replace", restore=True).created == ("home",)
+    assert get(memory, "home").text == ANA.text
+    assert [hit.id for hit in memory.recall("Where does Ana live?")] == ["home"]
+
+
+def test_restore_goes_with_replace_only(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match=r'restore goes with mode="replace"'):
+        memory.update("home", "Ana lives in Ghent.", mode="supersede", restore=True)
+    with pytest.raises(InvalidInput, match="metadata is a list"):
+        memory.update("home", "Ana lives in Ghent.", mode="replace", metadata=["x"])  # type: ignore[arg-type]
+
+
 def test_replaced_memory_is_exported_and_imported(memory: Memory, tmp_path: Path) -> None:
     memory.update("home", "Ana lives in Ghent.", mode="replace")
     out = StringIO()

@@ -1,4 +1,4 @@
-"""Replaces the text of a memory in place: the same id, another text, and nothing left of the old one.
+"""Replaces the text or metadata of a memory in place: the same id, and nothing left of the old text.
 
 The old nodes are forgotten and the new ones written in one write batch. What was read off the old text goes with it, as
 in forgetting: claims, insights, feedback, and names that nothing else mentions; its accesses go too. Supersession, the
@@ -15,7 +15,7 @@ from ..model.graph.graph import Graph
 from ..model.graph.media_spaces import vectors_of
 from ..model.graph.updates import apply_batch, has_content_tombstone, is_date_uncertain, without_date
 from ..model.reprs import show
-from ..model.types import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, WriteBatch
+from ..model.types import Edge, Episode, Kind, Link, Mark, Metadata, Node, NodeId, Rows, ValidityEnd, WriteBatch
 from ..retrieval.temporal import local_time
 from . import documents, encode
 from .forget import plan_forget
@@ -23,23 +23,39 @@ from .scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWr
 
 
 def replace_text(
-    writer: ScopeWriter, id_: NodeId, text: str, now: datetime, extractions: ExtractionSource
+    writer: ScopeWriter,
+    id_: NodeId,
+    text: str,
+    now: datetime,
+    extractions: ExtractionSource,
+    *,
+    metadata: Metadata | None,
+    restore: bool,
 ) -> Classification:
-    """Replace the text of a memory, unless it has the text already or the text was forgotten before.
+    """Replace the text and metadata of a memory, unless it has them already or the text was forgotten before.
 
-    Returns the memory with the new text, as new, existing or blocked. Raises ``InvalidInput`` for an id that is no
-    memory, and ``IdCollision`` if a chunk of the new text would need the id of another memory.
+    With ``metadata`` None the memory keeps its own; with ``restore`` a text that was forgotten is written. Returns the
+    memory, as new, existing or blocked. Raises ``InvalidInput`` for an id that is no memory, and ``IdCollision`` if a
+    chunk of the new text would need the id of another memory.
     """
     vectors = VectorSource(writer)
     for _ in range(MAX_RETRIES):
         graph = writer.graph()
         old_nodes = writer.store.nodes(writer.scope, documents.node_ids_of(graph, id_))
         old = check_memory(id_, old_nodes)
-        fields = (old.speaker, old.session, old.happened_at, old.title, old.source, old.metadata, old.trust)
+        fields = (
+            old.speaker,
+            old.session,
+            old.happened_at,
+            old.title,
+            old.source,
+            old.metadata if metadata is None else metadata,
+            old.trust,
+        )
         episode = documents.check_episode(Episode(text, old.id, *fields, media=old.media), now)
-        if old.text == text:
+        if old.text == text and old.metadata == episode.chunks[0].metadata:
             return Classification([], [episode], [])
-        if _is_forgotten(episode, old_nodes, graph):
+        if old.text != text and not restore and _is_forgotten(episode, old_nodes, graph):
             return Classification([], [], [episode])
         row = graph.row(old_nodes[0].id)
         if row is not None and old.media:
