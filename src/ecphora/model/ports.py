@@ -25,6 +25,7 @@ from .types import (
     MediaVector,
     Node,
     NodeId,
+    Omission,
     Query,
     Rows,
     ScopeInfo,
@@ -285,13 +286,37 @@ class MeteredExtractor(Extractor, Protocol):
 class Importer(Protocol):
     """Reads the memories of another program from a file or folder."""
 
-    def read(self, path: str, /, *, progress: Progress | None = None) -> Iterable[Episode]:
-        """Yield the episodes of a file or folder, with their times, speakers and sources where it has them.
+    def read(self, path: str, /, *, progress: Progress | None = None) -> Iterable[Episode | Omission]:
+        """Yield the episodes of a file or folder one by one, and what is left out of it and why.
 
-        The same file gives the same episodes, so that importing it twice adds nothing. ``progress`` gets from time to
-        time how much was read, and how much there is, in any unit. Raises ``InvalidInput`` if the file does not have
-        the format.
+        Episodes have their times, speakers and sources where the file has them. The same file gives the same episodes,
+        so that importing it twice adds nothing. ``progress`` gets from time to time how much was read, and how much
+        there is, in any unit. Raises ``InvalidInput`` if the file does not have the format.
         """
+        ...
+
+
+@runtime_checkable
+class FormatImporter(Importer, Protocol):
+    """An importer that recognizes its format, and says what becomes of it."""
+
+    @property
+    def name(self) -> str:
+        """The name by which users choose the format, such as ``"chatgpt"``."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What the format is, in a few words: "ChatGPT, an export (ZIP, folder or conversations.json)"."""
+        ...
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """Which field of the file becomes ``speaker``, ``happened_at``, ``session``, ``title`` or ``source``."""
+        ...
+
+    def matches(self, path: str, /) -> bool:
+        """Whether a file or folder looks like this format, from its name and its first bytes; never raises."""
         ...
 
 

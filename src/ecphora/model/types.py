@@ -982,6 +982,17 @@ class RememberResult(JsonObject):
         return self.ids[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """Something of a file that an importer leaves out: ``reason`` is the same for all of a kind, ``place`` says where.
+
+    ``Omission("a hidden message", "conversation 'Porto', message 4")``
+    """
+
+    reason: str
+    place: str = ""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Page(JsonObject):
     """Some memories in an order; ``cursor`` leads to the page after this one, None if it is the last.

@@ -9,7 +9,7 @@ from ...errors import EcphoraError, InvalidInput
 from ...model import plugins
 from ...model.ports import Progress
 from ...model.reprs import show
-from ...model.types import Episode
+from ...model.types import Episode, Omission
 
 NATIVE_FORMAT = "ecphora"
 """The format of Ecphora's own exports."""
@@ -29,11 +29,11 @@ def read_episodes(format_name: str, path: str | Path, *, progress: Progress | No
     if not Path(path).exists():
         raise InvalidInput(f"there is no file {show(str(path))}")
     try:
-        episodes = list(importer.read(str(path), progress=progress))
+        found = list(importer.read(str(path), progress=progress))
     except (EcphoraError, OSError):
         raise
     except Exception as error:  # the package's code may raise anything
         raise plugin.error(f"cannot read {show(str(path))}", error) from error
-    if foreign := [episode for episode in episodes if not isinstance(episode, Episode)]:
+    if foreign := [one for one in found if not isinstance(one, Episode | Omission)]:
         raise plugin.error(f"yields {show(foreign[0])}, not an Episode")
-    return episodes
+    return [one for one in found if isinstance(one, Episode)]

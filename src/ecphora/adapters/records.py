@@ -1,0 +1,113 @@
+"""Records: what a host keeps under a key, each a memory with exactly the host's content.
+
+Hosts overwrite, delete and put again under the same key, so a record is replaced in place and may return after it was
+deleted. A record without a visible character is stored too: its memory then says so in words.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..memory import Memory
+from ..model.conditions import Condition, Eq, parse_condition
+from ..model.ids import content_id
+from ..model.types import Episode, Filter, Hit, Metadata, Node, NodeId, When
+from ..recall.recollection import Recollection
+
+KIND, KEY, CONTENT = "record_kind", "record_key", "record_content"
+"""The metadata of a record: what it is for, its key, and its content where the text of the memory differs from it."""
+Conditions = Mapping[str, Any] | Condition | None
+"""Conditions on metadata, as a filter takes them; None for all records."""
+EMPTY = "(empty)"
+"""The text of a record without a visible character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is kept under a key: its content, the metadata that the host gave, and the memory that it is."""
+
+    key: str
+    content: str
+    metadata: Metadata
+    node: Node
+
+
+class Records:
+    """The records of one kind in a memory; those of other kinds, and other memories, are out of sight.
+
+    ``kind`` names the host and what it keeps, such as ``"langgraph"``. Safe to share between threads, as the memory is.
+    """
+
+    def __init__(self, memory: Memory, kind: str) -> None:
+        self.memory = memory
+        self.kind = kind
+
+    def id_of(self, key: str) -> NodeId:
+        """The id of the memory under a key."""
+        return content_id(self.kind, key, prefix=f"{self.kind}:")
+
+    def put(
+        self,
+        key: str,
+        content: str,
+        metadata: Metadata | None = None,
+        *,
+        speaker: str | None = None,
+        session: str | None = None,
+        happened_at: When | None = None,
+        source: str | None = None,
+    ) -> Record:
+        """Store a content under a key, in place of what is there; then the speaker, session, time and source stay."""
+        text = content if content.strip() else EMPTY
+        fields = {**(metadata or {}), KIND: self.kind, KEY: key} | ({CONTENT: content} if text != content else {})
+        id_ = self.id_of(key)
+        if self.memory.get(id_) is not None:
+            self.memory.update(id_, text, mode="replace", metadata=fields, restore=True)
+        else:
+            episode = Episode(text, id_, speaker, session, happened_at, source=source, metadata=fields)
+            self.memory.remember(episode, restore=True)
+        stored = self.get(key)
+        assert stored is not None  # noqa: S101  # it was written a moment ago
+        return stored
+
+    def get(self, key: str) -> Record | None:
+        """The record under a key, None if there is none."""
+        node = self.memory.get(self.id_of(key))
+        return None if node is None else _record_of(node)
+
+    def delete(self, keys: Iterable[str]) -> int:
+        """Erase the records under some keys; returns how many there were."""
+        ids = [id_ for id_ in map(self.id_of, keys) if self.memory.get(id_) is not None]
+        if ids:
+            self.memory.forget(ids)
+        return len(ids)
+
+    def find(self, condition: Conditions = None, *, newest_first: bool = False) -> Iterator[Record]:
+        """The records whose metadata meets a condition, in the order in which they were stored."""
+        order, cursor = "-recorded_at" if newest_first else "recorded_at", None
+        while True:
+            page = self.memory.find(where=self.filter(condition), order=order, limit=500, after=cursor)
+            yield from map(_record_of, page)
+            if (cursor := page.cursor) is None:
+                return
+
+    def search(self, question: str, condition: Conditions = None, *, limit: int = 10) -> Recollection:
+        """The records that belong to a question and meet a condition, as hits with their evidence and reasons."""
+        return self.memory.recall(question, limit=limit, where=self.filter(condition))
+
+    def filter(self, condition: Conditions = None) -> Filter:
+        """The filter for the records of this kind whose metadata meets a condition."""
+        given = condition if isinstance(condition, Condition) else parse_condition(condition or {})
+        of_kind = Eq(KIND, self.kind)
+        return Filter(metadata=of_kind if given is None else of_kind & given)
+
+
+def record_of_hit(hit: Hit) -> Record:
+    """The record that a hit is."""
+    return _record_of(hit.node)
+
+
+def _record_of(node: Node) -> Record:
+    metadata = {name: value for name, value in node.metadata.items() if name not in {KIND, KEY, CONTENT}}
+    content = node.metadata.get(CONTENT, node.text)
+    return Record(str(node.metadata[KEY]), str(content), metadata, node)
