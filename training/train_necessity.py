@@ -24,7 +24,7 @@ from ecphora.maintenance.learn.embedding_cache import CachingEmbedder
 from ecphora.memory import Memory
 from ecphora.model.types import Episode, Query
 from ecphora.models.embedders.minilm import MiniLMEmbedder
-from ecphora.strategies.eisa import necessity
+from ecphora.strategies.eisa import episodic_necessity
 from ecphora.strategies.eisa.weights import parse_necessity_classifier
 
 HERE = Path(__file__).parent
@@ -75,11 +75,11 @@ def main() -> None:
             "cross_validated": cross_validate(rows, queries, labels),
         }
         file: dict[str, Json] = {
-            "what": "EISA's necessity checker, a logistic regression; see ecphora.strategies.eisa.necessity",
+            "what": "EISA's necessity checker, a logistic regression; see ecphora.strategies.eisa.episodic_necessity",
             "provenance": provenance,
             "embedder": embedder.name,
-            "threshold": necessity.THRESHOLD,
-            "features": list(necessity.FEATURES),
+            "threshold": episodic_necessity.THRESHOLD,
+            "features": list(episodic_necessity.FEATURES),
             "feature_model": weight_fields(train((rows, queries), labels, vectors=False)),
             "vector_model": weight_fields(train((rows, queries), labels, vectors=True)),
         }
@@ -109,9 +109,9 @@ def make_examples(
         graph = memory.graph()
         rows = np.flatnonzero(graph.episodes)
         as_rows = Examples(
-            text_features=necessity.row_features(graph).features[rows].astype(np.float64),
+            text_features=episodic_necessity.row_features(graph).features[rows].astype(np.float64),
             vectors=graph.vectors.view[graph.vector_positions[rows]].astype(np.float64),
-            is_vector_usable=necessity.row_features(graph).is_vector_usable[rows],
+            is_vector_usable=episodic_necessity.row_features(graph).is_vector_usable[rows],
             line_numbers=np.array([int(graph.id(row).partition("#")[0]) for row in rows.tolist()]),
         )
         queries = [memory.build_query(text) for text in questions]
@@ -121,9 +121,11 @@ def make_examples(
 def query_examples(queries: Sequence[Query]) -> Examples:
     """Examples of queries."""
     return Examples(
-        text_features=np.concatenate([necessity.query_features(query) for query in queries]).astype(np.float64),
+        text_features=np.concatenate([episodic_necessity.query_features(query) for query in queries]).astype(
+            np.float64
+        ),
         vectors=np.array([query.vector for query in queries], np.float64),
-        is_vector_usable=np.array([necessity.is_vector_usable(query) for query in queries]),
+        is_vector_usable=np.array([episodic_necessity.is_vector_usable(query) for query in queries]),
         line_numbers=np.arange(len(queries)),
     )
 
@@ -137,7 +139,7 @@ def train(parts: Sequence[Examples], labels: Numbers, *, vectors: bool, excluded
         features.append(part.features(vectors=vectors)[selected])
         targets.append(labels[part.line_numbers[selected]])
     width = features[0].shape[1]
-    columns = 1 + len(necessity.FEATURES)
+    columns = 1 + len(episodic_necessity.FEATURES)
     ridge = np.concatenate([[BIAS_RIDGE], np.full(columns - 1, COLUMN_RIDGE), np.full(width - columns, VECTOR_RIDGE)])
     return fit_logistic(np.concatenate(features), np.concatenate(targets), ridge)
 
@@ -163,7 +165,7 @@ def cross_validate(rows: Examples, queries: Examples, labels: Numbers) -> dict[s
 
 def error_rates(probabilities: Numbers, labels: Numbers) -> dict[str, Json]:
     """The false negative and false positive rates at the threshold, and the error rate at 0.5."""
-    classified = probabilities >= necessity.THRESHOLD
+    classified = probabilities >= episodic_necessity.THRESHOLD
     needed = labels > 0.5
     found: dict[str, Json] = {"n": len(probabilities)}
     if needed.any():
@@ -175,13 +177,13 @@ def error_rates(probabilities: Numbers, labels: Numbers) -> dict[str, Json]:
 
 def weight_fields(weights: Numbers) -> dict[str, Json]:
     """The weights in the form of the file, rounded."""
-    columns = 1 + len(necessity.FEATURES)
+    columns = 1 + len(episodic_necessity.FEATURES)
     numbers = [round(float(weight), 4) for weight in weights]
     return {"bias": numbers[0], "feature_weights": numbers[1:columns], "vector_weights": numbers[columns:]}
 
 
 def out_of_domain_errors(
-    data: Path, classifier: necessity.NecessityClassifier, embedder: CachingEmbedder
+    data: Path, classifier: episodic_necessity.NecessityClassifier, embedder: CachingEmbedder
 ) -> Iterator[tuple[str, Json]]:
     """The error rates of both models on public sets, which are not used for training."""
     for name in (*NECESSARY_DATASETS, *UNNECESSARY_DATASETS):
@@ -200,8 +202,8 @@ def out_of_domain_errors(
             graph = memory.graph()
             queries = [memory.build_query(question) for question in questions]
         for kind, variant in (("feature model", replace(classifier, vector_model=None)), ("vector model", classifier)):
-            rows = necessity.episode_probabilities(graph, variant)[graph.episodes].astype(np.float64)
-            query_probabilities = np.array([necessity.query_probability(query, variant) for query in queries])
+            rows = episodic_necessity.episode_probabilities(graph, variant)[graph.episodes].astype(np.float64)
+            query_probabilities = np.array([episodic_necessity.query_probability(query, variant) for query in queries])
             yield f"{name}, {kind}, memories", error_rates(rows, np.full(len(rows), float(needed)))
             yield f"{name}, {kind}, questions", error_rates(query_probabilities, np.ones(len(query_probabilities)))
 

@@ -19,7 +19,7 @@ from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Access, AccessKind, Episode, Filter, NodeId, Query, Vector, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval import filters
-from ecphora.strategies.eisa import necessity, side_network, weights
+from ecphora.strategies.eisa import episodic_necessity, side_network, weights
 from ecphora.strategies.eisa.banks import episodic_bank
 from ecphora.strategies.eisa.chronology import chronology_weight
 from ecphora.strategies.eisa.similarity_gate import MAX_SAMPLE_PAIRS, sample_pairs
@@ -312,7 +312,7 @@ def test_faithful_searches_one_bank() -> None:
     assert found.scores == pytest.approx([0.8 * 0.9, 0, 0.8, 0], abs=1e-6)
     assert found.new_episode == Episode("ana?", source=filters.RECALL_SOURCE)
     factual = sample_query(PARAGRAPH, vector=at(1.0))
-    assert not necessity.needs_episodes(factual, weights.load_necessity_classifier())
+    assert not episodic_necessity.needs_episodes(factual, weights.load_necessity_classifier())
     found = FAITHFUL.activate(factual, graph)
     assert not found.scores.any()
     assert found.new_episode is None

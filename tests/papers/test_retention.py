@@ -14,7 +14,7 @@ from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Access, AccessKind, Query, WriteBatch
 from ecphora.strategies import RETENTION, resolve_strategy
-from ecphora.strategies.synaptic.retention import (
+from ecphora.strategies.synaptic.recency_baselines import (
     MEMORYBANK_ADAPTED,
     MYAGENT_ADAPTED,
     MemoryBank,

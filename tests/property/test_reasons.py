@@ -28,15 +28,9 @@ from ecphora.retrieval.fusion import LinearModel
 from ecphora.retrieval.temporal import time_order
 from ecphora.strategies import BUILT_IN, FAITHFUL
 from ecphora.strategies.fused.feature_matrix import ROLE_AGREEMENT, SUBJECT_AGREEMENT, Genre
+from ecphora.strategies.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
 from ecphora.strategies.fused.ranker import Ranker
-from ecphora.strategies.fused.reranking import (
-    NEWER_ANSWER,
-    OLDER_ANSWER,
-    RERANKING,
-    SECOND_RERANKING,
-    SERIES_END,
-    RerankPolicy,
-)
+from ecphora.strategies.fused.reranking import RERANKING, SECOND_RERANKING, RerankPolicy
 from ecphora.strategies.fused.strategy import Fused
 from ecphora.testing import FakeClock, OverlapReranker
 

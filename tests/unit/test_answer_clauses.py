@@ -17,7 +17,8 @@ from ecphora.strategies.fused.feature_matrix import (
     ROLE_AGREEMENT,
     SUBJECT_AGREEMENT,
 )
-from ecphora.strategies.fused.reranking import NEWER_ANSWER, OLDER_ANSWER, RERANKING, SECOND_RERANKING, SERIES_END
+from ecphora.strategies.fused.newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END
+from ecphora.strategies.fused.reranking import RERANKING, SECOND_RERANKING
 from ecphora.testing import sample_batch, sample_node, sample_query
 
 TEXTS = ("A cat sat.", "It rained.", "A dog ran.")

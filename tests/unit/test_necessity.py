@@ -21,8 +21,8 @@ from ecphora.model.types import Edge, Episode, Interval, Link, Node, Query, Vect
 from ecphora.models.embedders.minilm import MiniLMEmbedder
 from ecphora.remember import documents, encode
 from ecphora.retrieval.query import build_query
-from ecphora.strategies.eisa import banks, necessity, weights
-from ecphora.strategies.eisa.necessity import FEATURES, LogisticModel, NecessityClassifier
+from ecphora.strategies.eisa import banks, episodic_necessity, weights
+from ecphora.strategies.eisa.episodic_necessity import FEATURES, LogisticModel, NecessityClassifier
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_graph, sample_node, sample_query, sample_vector
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ def test_row_features_equal_values_computed_by_hand() -> None:
         Episode("Boats float. Boats sink.", title="Boat"),
         Episode("We sailed on 3 May 2025.", session="s"),
     )
-    found = necessity.row_features(graph)
+    found = episodic_necessity.row_features(graph)
     expected = [
         [1, 0, np.log1p(1), 0, 0],  # boat
         [1, 1, 0, 0, 0],
@@ -88,12 +88,15 @@ def test_row_features_equal_values_computed_by_hand() -> None:
 def test_query_features_equal_those_of_a_bare_episode() -> None:
     for text in ("Where is the boat?", "what did we do on 3 May 2025", "钥匙在哪里？", STORY):
         graph = encoded_graph(Episode(text))
-        assert necessity.query_features(query(text)) == pytest.approx(
-            necessity.row_features(graph).features[:1], abs=1e-6
+        assert episodic_necessity.query_features(query(text)) == pytest.approx(
+            episodic_necessity.row_features(graph).features[:1], abs=1e-6
         )
-        assert necessity.is_vector_usable(query(text)) == necessity.row_features(graph).is_vector_usable[0]
-        assert necessity.query_probability(query(text), BY_HAND) == pytest.approx(
-            float(necessity.episode_probabilities(graph, BY_HAND)[0]), abs=1e-6
+        assert (
+            episodic_necessity.is_vector_usable(query(text))
+            == episodic_necessity.row_features(graph).is_vector_usable[0]
+        )
+        assert episodic_necessity.query_probability(query(text), BY_HAND) == pytest.approx(
+            float(episodic_necessity.episode_probabilities(graph, BY_HAND)[0]), abs=1e-6
         )
 
 
@@ -111,9 +114,11 @@ def test_query_features_equal_those_of_a_bare_episode() -> None:
 def test_term_count_is_scaled_for_scripts_without_spaces(text: str, is_unspaced: bool) -> None:
     """Such a text has five times as many terms, and vectors of an English model are not used."""
     graph = encoded_graph(Episode(text))
-    assert necessity.row_features(graph).is_vector_usable.tolist() == [not is_unspaced]
+    assert episodic_necessity.row_features(graph).is_vector_usable.tolist() == [not is_unspaced]
     count = len(set(extract_terms(text)))
-    assert necessity.row_features(graph).features[0, 2] == pytest.approx(np.log1p(count / (5 if is_unspaced else 1)))
+    assert episodic_necessity.row_features(graph).features[0, 2] == pytest.approx(
+        np.log1p(count / (5 if is_unspaced else 1))
+    )
 
 
 turns = st.tuples(
@@ -146,15 +151,15 @@ def test_features_of_a_grown_graph_equal_the_reference(
     }
     edges = tuple(Edge(node.id, entity_id("Boats"), Link.ABOUT) for node in nodes if node.title)
     full_batch = replace(batch, analyses=analyses, edges=edges)
-    built_at_once = necessity.row_features(apply_batch(Graph(), full_batch))
+    built_at_once = episodic_necessity.row_features(apply_batch(Graph(), full_batch))
     graph = Graph()
     parts = (nodes[:split], nodes[split:])
     for revision, part in enumerate(parts, 1):
         new = (*batch.nodes[:1], *part) if revision == 1 else tuple(part)
         graph = apply_batch(graph, replace(full_batch, nodes=new, edges=(), revision=revision))
-        necessity.row_features(graph)
+        episodic_necessity.row_features(graph)
     graph = apply_batch(graph, WriteBatch(edges=edges, revision=3))
-    grown = necessity.row_features(graph)
+    grown = episodic_necessity.row_features(graph)
     assert grown.features.tolist() == built_at_once.features.tolist()
     assert grown.is_vector_usable.tolist() == built_at_once.is_vector_usable.tolist()
     for row, node in enumerate(nodes, 1):
@@ -170,7 +175,7 @@ def test_probability_equals_values_computed_by_hand() -> None:
     """σ(bias + weights · columns)."""
     graph = encoded_graph(Episode("Where is the boat?"), Episode("Boats float. Boats sink.", title="Boat"))
     values = np.array([-1 + 2 - 0.5 * np.log1p(1), -1 - 0.5 * np.log1p(3) - 1])
-    assert necessity.episode_probabilities(graph, BY_HAND)[graph.episodes] == pytest.approx(
+    assert episodic_necessity.episode_probabilities(graph, BY_HAND)[graph.episodes] == pytest.approx(
         1 / (1 + np.exp(-values)), abs=1e-6
     )
 
@@ -178,10 +183,10 @@ def test_probability_equals_values_computed_by_hand() -> None:
 def test_undecided_text_is_needed() -> None:
     """Only a probability below the threshold is unneeded: at the threshold, and at 0.5, a text is an episode."""
     undecided = NecessityClassifier(feature_model=LogisticModel(0.0, (0.0,) * len(FEATURES)), threshold=0.5)
-    assert necessity.needs_episodes(query("Boats float."), undecided)
+    assert episodic_necessity.needs_episodes(query("Boats float."), undecided)
     assert banks.episodic_bank(sample_graph(7), undecided).tolist() == sample_graph(7).episodes.tolist()
-    assert not necessity.needs_episodes(query("Boats float."), replace(undecided, threshold=0.51))
-    assert necessity.THRESHOLD < 0.5
+    assert not episodic_necessity.needs_episodes(query("Boats float."), replace(undecided, threshold=0.51))
+    assert episodic_necessity.THRESHOLD < 0.5
 
 
 def test_vectors_are_used_if_they_fit() -> None:
@@ -191,18 +196,20 @@ def test_vectors_are_used_if_they_fit() -> None:
         feature_model=LogisticModel(-3.0, (0.0,) * len(FEATURES)), vector_model=vector_model
     )
     valid, too_short = np.eye(16, dtype=np.float32)[0], np.eye(8, dtype=np.float32)[0]
-    assert necessity.query_probability(query("boat", valid), classifier) > 0.99
+    assert episodic_necessity.query_probability(query("boat", valid), classifier) > 0.99
     by_features = 1 / (1 + np.exp(3))
     for query_ in (query("boat"), query("boat", too_short), query("boat", valid, 0.4), query("钥匙在哪里", valid)):
-        assert necessity.query_probability(query_, classifier) == pytest.approx(by_features)
+        assert episodic_necessity.query_probability(query_, classifier) == pytest.approx(by_features)
     nodes = [sample_node("a", "boat", seq=1), sample_node("b", "钥匙在哪里", seq=2), sample_node("c", "river", seq=3)]
     known = {"a": valid, "b": valid}
     graph = apply_batch(Graph(), sample_batch(*nodes, vectors=known, revision=1))
-    assert necessity.episode_probabilities(graph, classifier) == pytest.approx([1, by_features, by_features], abs=1e-3)
+    assert episodic_necessity.episode_probabilities(graph, classifier) == pytest.approx(
+        [1, by_features, by_features], abs=1e-3
+    )
     other = apply_batch(Graph(), sample_batch(*nodes, vectors={"a": too_short}, revision=1))
-    assert necessity.episode_probabilities(other, classifier) == pytest.approx([by_features] * 3)
+    assert episodic_necessity.episode_probabilities(other, classifier) == pytest.approx([by_features] * 3)
     more = sample_batch(sample_node("d", "stone", seq=4), vectors={"d": valid}, revision=2)
-    assert necessity.episode_probabilities(apply_batch(graph, more), classifier) == pytest.approx(
+    assert episodic_necessity.episode_probabilities(apply_batch(graph, more), classifier) == pytest.approx(
         [1, by_features, by_features, 1], abs=1e-3
     )
 
@@ -270,7 +277,7 @@ def test_feature_model_errs_as_published_on_its_training_lines() -> None:
     "text", ["Where does Ana live?", "buy milk", "ok", "What is a monad?", "钥匙在哪里？", "lol same"]
 )
 def test_short_prompts_are_needed(text: str) -> None:
-    assert necessity.needs_episodes(query(text), weights.load_necessity_classifier())
+    assert episodic_necessity.needs_episodes(query(text), weights.load_necessity_classifier())
 
 
 @pytest.mark.medium
@@ -288,7 +295,7 @@ def test_vector_model_distinguishes_a_story_from_an_article() -> None:
     )
     for text, needed in ((story, True), (article, False)):
         vector = MiniLMEmbedder().embed([text], is_query=True)[0]
-        assert necessity.needs_episodes(query(text, vector), MINILM) is needed
+        assert episodic_necessity.needs_episodes(query(text, vector), MINILM) is needed
 
 
 def test_vectors_of_another_size_are_ignored() -> None:
@@ -296,18 +303,18 @@ def test_vectors_of_another_size_are_ignored() -> None:
     graph = sample_graph(7)
     query_ = sample_query("Where is Ana?", vector=sample_vector("Ana"))
     assert (
-        necessity.episode_probabilities(graph, MINILM).tolist()
-        == necessity.episode_probabilities(graph, weights.load_necessity_classifier()).tolist()
+        episodic_necessity.episode_probabilities(graph, MINILM).tolist()
+        == episodic_necessity.episode_probabilities(graph, weights.load_necessity_classifier()).tolist()
     )
-    assert necessity.query_probability(query_, MINILM) == necessity.query_probability(
+    assert episodic_necessity.query_probability(query_, MINILM) == episodic_necessity.query_probability(
         query_, weights.load_necessity_classifier()
     )
 
 
 def test_row_logits_do_not_depend_on_other_rows() -> None:
-    features = np.random.RandomState(0).normal(size=(1000, len(necessity.FEATURES))).astype(np.float32)
+    features = np.random.RandomState(0).normal(size=(1000, len(episodic_necessity.FEATURES))).astype(np.float32)
     feature_model = weights.load_necessity_classifier().feature_model
     row_logits = np.concatenate(
-        [necessity._feature_logits(features[row : row + 1], feature_model) for row in range(len(features))]
+        [episodic_necessity._feature_logits(features[row : row + 1], feature_model) for row in range(len(features))]
     )
-    assert necessity._feature_logits(features, feature_model).tobytes() == row_logits.tobytes()
+    assert episodic_necessity._feature_logits(features, feature_model).tobytes() == row_logits.tobytes()

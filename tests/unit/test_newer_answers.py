@@ -19,7 +19,7 @@ from ecphora.model.graph.graph import Graph
 from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Edge, Link
 from ecphora.retrieval.temporal import time_order
-from ecphora.strategies.fused.reranking import (
+from ecphora.strategies.fused.newer_answers import (
     CLOSEST,
     NEWER_ANSWER,
     OLDER_ANSWER,

@@ -24,20 +24,22 @@ from ecphora.strategies.fused.feature_matrix import (
     build_feature_matrix,
     statement_features,
 )
+from ecphora.strategies.fused.newer_answers import (
+    NEWER_ANSWER,
+    OLDER_ANSWER,
+    SERIES_END,
+    answer_pairs,
+    newer_answer_features,
+)
 from ecphora.strategies.fused.ranker import MIN_LOG_ODDS, Ranker
 from ecphora.strategies.fused.reranking import (
     MAX_LOG_ODDS,
-    NEWER_ANSWER,
-    OLDER_ANSWER,
     RERANKING,
     RERANKING_FEATURES,
     RERANKING_NOT_ENGLISH,
     SECOND_RERANKING,
-    SERIES_END,
     RecencyPreference,
     RerankPolicy,
-    answer_pairs,
-    newer_answer_features,
     unread_log_odds,
 )
 from ecphora.testing import sample_batch, sample_graph, sample_node, sample_query

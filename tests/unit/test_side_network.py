@@ -32,7 +32,7 @@ from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Vectors
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval import dense
-from ecphora.strategies.eisa.necessity import is_recall_question
+from ecphora.strategies.eisa.episodic_necessity import is_recall_question
 from ecphora.strategies.eisa.side_network import SideNet, cosine, identity, map_vectors
 from ecphora.strategies.eisa.strategy import FAITHFUL
 from ecphora.testing import FakeClock, sample_batch, sample_graph, sample_node, sample_query

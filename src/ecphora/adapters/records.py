@@ -33,7 +33,7 @@ class Record:
 
 
 class Records:
-    """The records of one kind in a memory; those of other kinds, and other memories, are out of sight.
+    """The records of one kind in a memory; records of other kinds, and other memories, are out of sight.
 
     ``kind`` names the host and what it keeps, such as ``"langgraph"``. Safe to share between threads, as the memory is.
     """

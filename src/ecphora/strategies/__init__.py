@@ -70,10 +70,10 @@ _BASELINES = {
     "recency": "baselines.Recency",
 }
 _RETENTION = {
-    "myagent": "synaptic.retention.MyAgent",
-    "myagent-adapted": "synaptic.retention.MYAGENT_ADAPTED",
-    "memorybank": "synaptic.retention.MemoryBank",
-    "memorybank-adapted": "synaptic.retention.MEMORYBANK_ADAPTED",
+    "myagent": "synaptic.recency_baselines.MyAgent",
+    "myagent-adapted": "synaptic.recency_baselines.MYAGENT_ADAPTED",
+    "memorybank": "synaptic.recency_baselines.MemoryBank",
+    "memorybank-adapted": "synaptic.recency_baselines.MEMORYBANK_ADAPTED",
 }
 
 PAPERS = Catalog(_PAPERS)

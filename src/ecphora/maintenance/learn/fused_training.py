@@ -25,8 +25,9 @@ from ...strategies.fused.feature_matrix import (
     build_feature_matrix,
 )
 from ...strategies.fused.features import STATEMENT_GROUPS, feature_names_by_group
+from ...strategies.fused.newer_answers import OLDER_ANSWER, SERIES_END
 from ...strategies.fused.ranker import Ranker
-from ...strategies.fused.reranking import OLDER_ANSWER, RERANKING_FEATURES, SERIES_END
+from ...strategies.fused.reranking import RERANKING_FEATURES
 from .regression import ChoiceSet, Numbers, fit_signed_choice, fit_signed_logistic
 
 NEGATIVE_FEATURES = frozenset(

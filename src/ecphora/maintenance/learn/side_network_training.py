@@ -16,7 +16,7 @@ from ...model.graph.graph import Graph
 from ...model.reprs import ShortRepr, show
 from ...model.types import AccessKind, Floats, Vector, Vectors
 from ...model.validation import check_count, check_items, check_number, check_path
-from ...strategies.eisa import necessity, weights
+from ...strategies.eisa import episodic_necessity, weights
 from ...strategies.eisa.side_network import SideNet, map_vectors
 from .weight_files import Json, format_json
 
@@ -70,7 +70,7 @@ def examples_from_log(graph: Graph) -> list[ContrastiveExample]:
     rows, at = graph.accesses["rows"], graph.accesses["at"]
     positions, vectors = graph.vector_positions, graph.vectors
     encoded = graph.accesses_of_kind(AccessKind.ENCODED)
-    boundaries = encoded[(necessity.is_recall_question(graph) & (positions >= 0))[rows[encoded]]]
+    boundaries = encoded[(episodic_necessity.is_recall_question(graph) & (positions >= 0))[rows[encoded]]]
     examples = []
     for start, begin, end in zip([0, *boundaries], boundaries, [*boundaries[1:], len(rows)], strict=False):
         earlier = np.arange(start, begin)[at[start:begin] == at[begin]]

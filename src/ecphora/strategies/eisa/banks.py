@@ -3,7 +3,7 @@
 from ...model.graph.graph import Graph
 from ...model.types import Kind, Mask
 from ...retrieval import filters
-from .necessity import NecessityClassifier, episode_probabilities
+from .episodic_necessity import NecessityClassifier, episode_probabilities
 
 
 def all_episodes(graph: Graph) -> Mask:

@@ -15,9 +15,9 @@ from ...model.ports import Activation
 from ...model.reprs import ShortRepr
 from ...model.types import Episode, Query
 from ...retrieval import dense, filters, fusion
-from . import banks, necessity, side_network, similarity_gate, weights
+from . import banks, episodic_necessity, side_network, similarity_gate, weights
 from .chronology import chronology_weight
-from .necessity import NecessityClassifier
+from .episodic_necessity import NecessityClassifier
 from .side_network import SideNet
 
 
@@ -55,13 +55,15 @@ class Eisa(ShortRepr):
         if query.vector is None or not len(graph.vector_rows):
             return Activation(graph.zeros())
         # need(input); a cue that needs no episodes searches the other bank, how is not published
-        needed = self.necessity_classifier is None or necessity.needs_episodes(query, self.necessity_classifier)
+        needed = self.necessity_classifier is None or episodic_necessity.needs_episodes(
+            query, self.necessity_classifier
+        )
         bank = banks.target_bank(graph, self.necessity_classifier, needs_episodes=needed)
         searched = banks.all_episodes(graph) if self.other_bank_weight else bank & needed
         # v ← SideNet(input); R ← { episodes with cos(v, e.v) ≥ θ_sim }
         net = self._side_net(query)
         eligible = filters.eligible(graph, query)
-        is_memory = eligible & ~necessity.is_recall_question(graph)
+        is_memory = eligible & ~episodic_necessity.is_recall_question(graph)
         eligible |= filters.eligible_exchanges(graph, query, eligible)
         cosine = np.maximum(0, side_network.cosine(graph, query, net)) * (searched & eligible)
         floor = side_network.similarity_floor(query, net)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....errors import InvalidRecord
-from ..necessity import FEATURES, LogisticModel, NecessityClassifier
+from ..episodic_necessity import FEATURES, LogisticModel, NecessityClassifier
 from ..side_network import SideNet
 
 
