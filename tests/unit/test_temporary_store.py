@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +40,22 @@ def test_folder_is_deleted_with_a_store_that_nobody_closes() -> None:
     folder = store.path.parent
     del store
     assert not folder.exists()
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("first", ["", "Memory('file.db', embedder=HashingEmbedder()).recall('x')"])
+def test_script_that_closes_nothing_ends_in_silence_and_leaves_no_folder(first: str, tmp_path: Path) -> None:
+    script = f"""
+from ecphora import HashingEmbedder, Memory
+{first}
+memory = Memory(":memory:", embedder=HashingEmbedder())
+memory.remember("I moved to Antwerp.")
+memory.recall("Where do I live?")
+print(memory._store.path.parent)
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert found.stderr == ""
+    assert not Path(found.stdout.strip()).exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")

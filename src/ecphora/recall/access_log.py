@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from itertools import takewhile
 from time import monotonic
 from types import MappingProxyType
@@ -94,6 +95,7 @@ class AccessLog:
     def __init__(self, writer: ScopeWriter) -> None:
         self._writer = writer
         self._reset()
+        _close_at_exit()
         _OPEN_LOGS.add(self)
 
     def _reset(self) -> None:
@@ -315,6 +317,11 @@ def _close_all() -> None:
         log.close(max(0.0, end - monotonic()))
 
 
-atexit.register(_close_all)
+@cache
+def _close_at_exit() -> None:
+    """Close the logs when the process ends: before the stores, which are opened before the first log is."""
+    atexit.register(_close_all)
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

@@ -1,5 +1,6 @@
 """A memory in one SQLite file: WAL, full durability, no extension. Any number of threads and processes may share it."""
 
+import atexit
 import logging
 import os
 import shutil
@@ -405,8 +406,10 @@ class TemporaryStore(SQLiteStore):
     """A store in a file of a folder of its own, which is deleted when the store is closed or the process ends."""
 
     def __init__(self) -> None:
-        folder = tempfile.mkdtemp(prefix="ecphora-")
-        self._delete_folder = weakref.finalize(self, _delete_of_process, folder, os.getpid())
+        folder, self._process = tempfile.mkdtemp(prefix="ecphora-"), os.getpid()
+        self._delete_folder = weakref.finalize(self, _delete_of_process, folder, self._process)
+        self._delete_folder.atexit = False  # it would run before the access log is written
+        _OPEN_TEMPORARY_STORES.add(self)
         super().__init__(Path(folder) / "memory.db")
 
     def __repr__(self) -> str:
@@ -416,6 +419,16 @@ class TemporaryStore(SQLiteStore):
         """Close the file and delete it; closing twice is harmless."""
         super().close()
         self._delete_folder()
+
+
+_OPEN_TEMPORARY_STORES: "weakref.WeakSet[TemporaryStore]" = weakref.WeakSet()
+
+
+@atexit.register  # before any memory is opened, so it runs after the access logs of memories are closed
+def _close_temporary_stores() -> None:
+    for store in list(_OPEN_TEMPORARY_STORES):
+        store.close()
+        _delete_of_process(str(store.path.parent), store._process)  # finalizers do nothing any more
 
 
 def _delete_of_process(folder: str, process: int) -> None:
