@@ -420,6 +420,11 @@ class TemporaryStore(SQLiteStore):
         super().close()
         self._delete_folder()
 
+    def close_at_exit(self) -> None:
+        """Close the file and delete it when the process ends, where finalizers do nothing any more."""
+        super().close()
+        _delete_of_process(str(self.path.parent), self._process)
+
 
 _OPEN_TEMPORARY_STORES: "weakref.WeakSet[TemporaryStore]" = weakref.WeakSet()
 
@@ -427,8 +432,7 @@ _OPEN_TEMPORARY_STORES: "weakref.WeakSet[TemporaryStore]" = weakref.WeakSet()
 @atexit.register  # before any memory is opened, so it runs after the access logs of memories are closed
 def _close_temporary_stores() -> None:
     for store in list(_OPEN_TEMPORARY_STORES):
-        store.close()
-        _delete_of_process(str(store.path.parent), store._process)  # finalizers do nothing any more
+        store.close_at_exit()
 
 
 def _delete_of_process(folder: str, process: int) -> None:
