@@ -398,7 +398,7 @@ def identifier_features(pool: CandidatePool) -> dict[str, Scores]:
 
 TURNS_PER_SESSION = 3
 """How many of a session's turns count for it."""
-MAX_ROWS = 500
+MAX_SESSION_ROWS = 500
 """How many of the best rows count, so that the cost does not grow with the memory."""
 
 
@@ -409,7 +409,7 @@ def session_scores(graph: Graph, scores: Scores) -> Scores:
     """
     means = np.zeros(len(graph.sessions.names) + 1, np.float32)
     sessions = graph.nodes["sessions"]
-    rows = top_k(np.where(sessions >= 0, scores, 0), MAX_ROWS)
+    rows = top_k(np.where(sessions >= 0, scores, 0), MAX_SESSION_ROWS)
     rows = rows[(sessions[rows] >= 0) & (scores[rows] > 0)]
     if not len(rows):
         return means
@@ -448,10 +448,10 @@ class SessionCounts:
 
 def session_counts(graph: Graph) -> SessionCounts:
     """The counts of each session of a graph."""
-    return graph.derive("session counts", _extend)
+    return graph.derive("session counts", _extend_counts)
 
 
-def _extend(graph: Graph, cached: CachedDerivation[SessionCounts] | None) -> SessionCounts:
+def _extend_counts(graph: Graph, cached: CachedDerivation[SessionCounts] | None) -> SessionCounts:
     size, nodes, previous = len(graph.sessions.names) + 1, graph.nodes, graph.previous_rows
     empty, start = np.zeros(0, np.intp), 0
     known = SessionCounts(empty, empty, empty, np.zeros(0), np.zeros(0, np.int64), empty)
@@ -460,8 +460,8 @@ def _extend(graph: Graph, cached: CachedDerivation[SessionCounts] | None) -> Ses
     rows = graph.rows_of_kind(Kind.EPISODE, start)
     rows = rows[nodes["speakers"][rows] >= 0]
     sessions = nodes["sessions"][rows] + 1
-    turns, chunks = _grown(known.turns, size), _grown(known.chunks, size)
-    following, words = _grown(known.following, size), _grown(known.words, size)
+    turns, chunks = _grown_counts(known.turns, size), _grown_counts(known.chunks, size)
+    following, words = _grown_counts(known.following, size), _grown_counts(known.words, size)
     np.add.at(turns, sessions, nodes["positions"][rows] == 0)
     np.add.at(chunks, sessions, 1)
     np.add.at(words, sessions, word_counts(graph)[rows])  # in the order of rows, so that sums are the same to the bit
@@ -471,10 +471,10 @@ def _extend(graph: Graph, cached: CachedDerivation[SessionCounts] | None) -> Ses
         following, nodes["sessions"][old] + 1, (previous[old] >= 0).astype(np.intp) - (known.previous_rows[old] >= 0)
     )
     np.add.at(following, sessions, previous[rows] >= 0)
-    return SessionCounts(turns, chunks, following, words, _speakers(graph, rows, known.speakers), previous)
+    return SessionCounts(turns, chunks, following, words, _session_speakers(graph, rows, known.speakers), previous)
 
 
-def _speakers(graph: Graph, rows: Rows, known: NDArray[np.int64]) -> NDArray[np.int64]:
+def _session_speakers(graph: Graph, rows: Rows, known: NDArray[np.int64]) -> NDArray[np.int64]:
     nodes = graph.nodes
     pairs = np.unique((nodes["sessions"][rows].astype(np.int64) + 1 << SPEAKER_BITS) + nodes["speakers"][rows])
     _, is_known = find_keys(known, pairs)
@@ -482,7 +482,7 @@ def _speakers(graph: Graph, rows: Rows, known: NDArray[np.int64]) -> NDArray[np.
     return np.insert(known, np.searchsorted(known, new), new)
 
 
-def _grown(counts: NDArray[Number], size: int) -> NDArray[Number]:
+def _grown_counts(counts: NDArray[Number], size: int) -> NDArray[Number]:
     found = np.zeros(size, counts.dtype)
     found[: len(counts)] = counts
     return found
