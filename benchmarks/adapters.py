@@ -1,0 +1,88 @@
+"""What recall loses through an adapter: a set asked through Memory, the LangGraph store and mem0's interface.
+
+``python benchmarks/adapters.py --data DIR [--set NAME]… [--limit N]`` prints recall@5 and recall@10 of each, on the
+same questions in one run, with the default embedder and reranker. LangGraph must be installed. The hosts' interfaces
+say less of a memory than ``Memory`` does: the LangGraph store has no speaker and no time of an item, so these stand in
+its value; mem0's interface takes the speaker as ``name`` and the time as ``timestamp``.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from ecphora import Memory, RecallOptions
+from ecphora.adapters.langgraph import EcphoraStore
+from ecphora.adapters.mem0 import Memory as Mem0Memory
+from ecphora.maintenance.learn import metrics
+from ecphora.maintenance.learn.datasets import Case, read_cases
+from ecphora_bench.recall.recall_run import ranked_documents
+
+LIMIT = 10
+NAMESPACE = ("bench",)
+Search = Callable[[str], list[str]]
+"""The ids of what a question brings back, best first."""
+
+
+def ask_memory(case: Case, folder: Path) -> Iterator[Search]:
+    """Ask the memory itself."""
+    with Memory(folder / "memory.db") as memory:
+        memory.remember(case.episodes)
+        options = RecallOptions(log_access=False, explain=False)
+        yield lambda question: list(ranked_documents(memory.recall(question, limit=LIMIT, options=options)))
+
+
+def ask_langgraph(case: Case, folder: Path) -> Iterator[Search]:
+    """Ask the LangGraph store."""
+    with EcphoraStore.open(folder / "store.db") as store:
+        for episode in case.episodes:
+            store.put(NAMESPACE, str(episode.id), {"text": episode.text})
+        yield lambda question: [item.key for item in store.search(NAMESPACE, query=question, limit=LIMIT)]
+
+
+def ask_mem0(case: Case, folder: Path) -> Iterator[Search]:
+    """Ask mem0's interface."""
+    memory = Mem0Memory(folder / "mem0.db")
+    for episode in case.episodes:
+        message = {"role": "user", "content": episode.text, "name": episode.speaker}
+        memory.add(message, user_id="bench", timestamp=episode.happened_at, metadata={"episode": episode.id}, infer=False)
+    filters = {"user_id": "bench"}
+    yield lambda question: [
+        str(one["metadata"]["episode"])
+        for one in memory.search(question, filters=filters, top_k=LIMIT, threshold=0)["results"]
+    ]
+    memory.close()
+
+
+WAYS = {"Memory": ask_memory, "LangGraph store": ask_langgraph, "mem0's interface": ask_mem0}
+
+
+def main() -> None:
+    """Print a row for each way to ask."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--set", dest="sets", action="append", help="a set; may be repeated  [default: strangers]")
+    parser.add_argument("--limit", type=int, help="questions of a set")
+    arguments = parser.parse_args()
+    for name in arguments.sets or ["strangers"]:
+        values: dict[str, list[list[float]]] = {way: [] for way in WAYS}
+        for case in read_cases(name, arguments.data, limit=arguments.limit):
+            print(f"{case.space}: {len(case.episodes):,} memories", file=sys.stderr)
+            for way, ask in WAYS.items():
+                with TemporaryDirectory() as folder:
+                    for search in ask(case, Path(folder)):
+                        for question in case.questions:
+                            if question.has_ranking:
+                                found = search(question.text)
+                                values[way].append([metrics.recall_at_k(found, question.gold, k) for k in (5, 10)])
+        print(f"{name}, {len(values['Memory'])} questions")
+        for way, rows in values.items():
+            at_5, at_10 = np.mean(rows, axis=0)
+            print(f"  {way:<18} recall@5 {at_5:.3f}  recall@10 {at_10:.3f}")
+
+
+if __name__ == "__main__":
+    main()
