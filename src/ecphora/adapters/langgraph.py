@@ -73,11 +73,7 @@ class RecalledItem(SearchItem):
     an answer to the query at all.
     """
 
-    # All names, not only the new ones: LangGraph's serializer reads the slots of the class itself.
-    __slots__ = (
-        *("namespace", "key", "value", "created_at", "updated_at", "score"),
-        *("reason", "evidence", "confidence", "validity"),
-    )
+    __slots__ = ("confidence", "evidence", "reason", "validity")
 
     def __init__(  # noqa: PLR0917  # the host's parameters come first, by position
         self,
@@ -90,13 +86,18 @@ class RecalledItem(SearchItem):
         reason: str = "",
         evidence: str = "none",
         confidence: float = 0.0,
-        validity: Validity | None = None,
+        validity: Validity | Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(namespace, key, value, created_at, updated_at, score)
         self.reason = reason
         self.evidence = evidence
         self.confidence = confidence
-        self.validity = validity
+        self.validity = _to_validity(validity) if isinstance(validity, Mapping) else validity
+
+    def dict(self) -> dict[str, Any]:
+        """The item as plain values, from which the serializer of the host makes it again."""
+        own = {name: getattr(self, name) for name in ("reason", "evidence", "confidence")}
+        return {**super().dict(), **own, "validity": None if self.validity is None else self.validity.to_dict()}
 
 
 class EcphoraStore(BaseStore):
@@ -405,6 +406,12 @@ def _recalled(head: Record, hit: Hit, found: Recollection) -> RecalledItem:
         confidence=found.confidence,
         validity=hit.validity,
     )
+
+
+def _to_validity(written: Mapping[str, Any]) -> Validity:
+    end = written["valid_to"]
+    ids = (tuple(written[name]) for name in ("superseded_by", "contradicted_by"))
+    return Validity(written["is_valid"], None if end is None else datetime.fromisoformat(end), *ids)
 
 
 # ---- operations
