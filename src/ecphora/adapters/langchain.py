@@ -250,10 +250,11 @@ class EcphoraMiddleware(AgentMiddleware[EcphoraState, Any, Any]):
         for message, id_ in zip(messages, _memory_ids(messages, thread), strict=True):
             if isinstance(message, HumanMessage | AIMessage | SystemMessage | ToolMessage):
                 template, zone = Episode("", session=session, metadata={MESSAGE: id_}), self.memory.zone
-                read = episodes_from_messages([message], template=template, options=self.message_options, zone=zone)
+                readable = message.model_copy(update={"content": _without_surrogates(message.content)})
+                read = episodes_from_messages([readable], template=template, options=self.message_options, zone=zone)
                 for number, one in enumerate(read.episodes):
                     own_id = content_id(id_, str(number), prefix=ID_PREFIX) if number else id_
-                    episodes.append(replace(one, id=own_id, text=replace_surrogates(one.text)))
+                    episodes.append(replace(one, id=own_id))
         return episodes
 
 
@@ -277,3 +278,12 @@ def _memory_ids(messages: Iterable[AnyMessage], thread: str | None) -> list[str]
 
 def _text(message: AnyMessage) -> str:
     return replace_surrogates(str(message.text))
+
+
+def _without_surrogates(content: Any) -> Any:
+    """The content of a message with question marks for lone surrogates, which no memory can hold."""
+    if isinstance(content, list):
+        return [_without_surrogates(part) for part in content]
+    if isinstance(content, dict):
+        return {name: _without_surrogates(part) for name, part in content.items()}
+    return replace_surrogates(content) if isinstance(content, str) else content
