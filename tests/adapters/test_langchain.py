@@ -172,7 +172,8 @@ class ScriptedModel(GenericFakeChatModel):
         self.asked.append(messages)
         return super()._generate(messages, *arguments, **options)
 
-    def bind_tools(self, _tools: Any, **_options: Any) -> Any:
+    def bind_tools(self, tools: Any, **options: Any) -> Any:
+        del tools, options
         return self
 
     @property
@@ -233,7 +234,6 @@ def test_without_a_system_prompt_the_memories_are_it(memory: Memory) -> None:
 
 
 def test_a_turn_recalls_once_however_often_the_model_is_called(memory: Memory) -> None:
-    @tool
     def look() -> str:
         """Look."""
         memory.remember("The boat is called Otto.")
@@ -242,7 +242,7 @@ def test_a_turn_recalls_once_however_often_the_model_is_called(memory: Memory) -
     memory.remember("The boat is called Nina.")
     calls = [AIMessage("", tool_calls=[ToolCall(name="look", args={}, id=f"call{number}")]) for number in range(2)]
     model = scripted(*calls, "Nina.", "Otto.")
-    agent = agent_with(model, memory, needs_evidence=False, agent={"tools": [look]})
+    agent = agent_with(model, memory, needs_evidence=False, agent={"tools": [tool(look)]})
     agent.invoke(said("What is the boat called?"), FRIDAY)
     assert model.prompts[0] == model.prompts[1] == model.prompts[2]
     assert "Otto" not in model.prompts[0]
@@ -307,14 +307,13 @@ def test_what_was_forgotten_stays_forgotten(memory: Memory) -> None:
 
 
 def test_tool_calls_and_results_are_kept_only_if_asked(memory: Memory) -> None:
-    @tool
     def look() -> str:
         """Look."""
         return "A tool result."
 
     def run(thread: Any, **options: Any) -> None:
         call = AIMessage("Let me look.", tool_calls=[ToolCall(name="look", args={}, id="call")])
-        agent = agent_with(scripted(call, "Done."), memory, agent={"tools": [look]}, **options)
+        agent = agent_with(scripted(call, "Done."), memory, agent={"tools": [tool(look)]}, **options)
         agent.invoke(said("Look."), thread)
 
     run(FRIDAY)

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 
 pytest.importorskip("langgraph.store.base")
 
+import langgraph.store.base
 from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
@@ -163,7 +164,8 @@ def test_batch_reads_before_it_writes_and_the_last_write_counts(store: EcphoraSt
     assert [type(one).__name__ for one in results] == [
         *("NoneType", "Item", "NoneType", "list", "NoneType", "NoneType", "list", "NoneType")
     ]
-    assert results[1].value == {"text": "Lisbon"}  # type: ignore[union-attr]
+    assert isinstance(results[1], Item)
+    assert results[1].value == {"text": "Lisbon"}
     home = store.get(ANA, "home")
     assert home is not None
     assert home.value == {"text": "Porto"}
@@ -171,23 +173,25 @@ def test_batch_reads_before_it_writes_and_the_last_write_counts(store: EcphoraSt
     assert store.batch(iter([])) == []
 
 
+untyped: Any = langgraph.store.base
+"""The operations, to be given what their types forbid."""
 WRONG: list[tuple[Any, type[Exception]]] = [
-    (PutOp(("a.b",), "k", {}), InvalidNamespaceError),
-    (GetOp(("a", ""), "k"), InvalidNamespaceError),
-    (SearchOp((1,)), InvalidNamespaceError),  # type: ignore[arg-type]
-    (ListNamespacesOp((MatchCondition("prefix", ("a\0",)),)), InvalidNamespaceError),
-    (ListNamespacesOp((MatchCondition("middle", ("a",)),)), ValueError),  # type: ignore[arg-type]
-    (PutOp(ANA, "k", {"a": object()}), InvalidInput),
-    (PutOp(ANA, "k", "text"), InvalidInput),  # type: ignore[arg-type]
-    (PutOp(ANA, "k", {}, index="text"), InvalidInput),  # type: ignore[arg-type]
-    (PutOp(ANA, "k", {}, index=True), InvalidInput),  # type: ignore[arg-type]
-    (PutOp(ANA, "k", {}, ttl=float("nan")), InvalidInput),
-    (SearchOp(ANA, limit=-1), InvalidInput),
-    (SearchOp(ANA, offset=1.5), InvalidInput),  # type: ignore[arg-type]
-    (SearchOp(ANA, query=3), InvalidInput),  # type: ignore[arg-type]
-    (SearchOp(ANA, filter=["a"]), InvalidInput),  # type: ignore[arg-type]
-    (SearchOp(ANA, filter={"a": {"$regex": "x"}}), ValueError),
-    (SearchOp(ANA, filter={"a": {"$gt": 1, "b": 2}}), ValueError),
+    (untyped.PutOp(("a.b",), "k", {}), InvalidNamespaceError),
+    (untyped.GetOp(("a", ""), "k"), InvalidNamespaceError),
+    (untyped.SearchOp((1,)), InvalidNamespaceError),
+    (untyped.ListNamespacesOp((MatchCondition("prefix", ("a\0",)),)), InvalidNamespaceError),
+    (untyped.ListNamespacesOp((untyped.MatchCondition("middle", ("a",)),)), ValueError),
+    (untyped.PutOp(ANA, "k", {"a": object()}), InvalidInput),
+    (untyped.PutOp(ANA, "k", "text"), InvalidInput),
+    (untyped.PutOp(ANA, "k", {}, index="text"), InvalidInput),
+    (untyped.PutOp(ANA, "k", {}, index=True), InvalidInput),
+    (untyped.PutOp(ANA, "k", {}, ttl=float("nan")), InvalidInput),
+    (untyped.SearchOp(ANA, limit=-1), InvalidInput),
+    (untyped.SearchOp(ANA, offset=1.5), InvalidInput),
+    (untyped.SearchOp(ANA, query=3), InvalidInput),
+    (untyped.SearchOp(ANA, filter=["a"]), InvalidInput),
+    (untyped.SearchOp(ANA, filter={"a": {"$regex": "x"}}), ValueError),
+    (untyped.SearchOp(ANA, filter={"a": {"$gt": 1, "b": 2}}), ValueError),
     ("get", ValueError),
 ]
 
@@ -233,7 +237,7 @@ def test_prefix_counts_whole_labels(store: EcphoraStore) -> None:
         assert len(store.search((), query=query)) == 5
 
 
-ITEMS = {
+ITEMS: dict[str, dict[str, Any]] = {
     "red": {"color": "red", "n": 3, "tags": ["x", "y"], "a": {"b": {"c": 1}}, "on": True},
     "blue": {"color": "blue", "n": 4.5, "tags": [], "a": {"b": None}, "a.b": "dots"},
     "none": {"color": None, "n": "12"},
@@ -612,20 +616,23 @@ def test_threads_that_write_one_key_leave_one_whole_item(store: EcphoraStore, me
 
 
 def test_a_graph_remembers_across_two_runs(tmp_path: Path) -> None:
-    def answer(state: dict[str, Any], *, store: BaseStore) -> dict[str, Any]:
+    class State(TypedDict, total=False):
+        text: str
+        answer: str
+
+    def answer(state: State, *, store: BaseStore) -> State:
         found = store.search(ANA, query=state["text"], limit=1)
         store.put(ANA, f"m{len(store.search(ANA))}", {"text": state["text"]})
         known = found and isinstance(found[0], RecalledItem) and found[0].evidence != "none"
         return {"answer": found[0].value["text"] if known else "I do not know."}
 
     def run(text: str) -> str:
-        builder = StateGraph(dict)
+        builder = StateGraph(State)
         builder.add_node("answer", answer)
         builder.add_edge(START, "answer")
         builder.add_edge("answer", END)
         with EcphoraStore.open(tmp_path / "agent.db") as store:
-            result: dict[str, str] = builder.compile(store=store).invoke({"text": text})
-            return result["answer"]
+            return str(builder.compile(store=store).invoke({"text": text})["answer"])
 
     assert run("I moved to Porto last week.") == "I do not know."
     assert run("Which city did I move to?") == "I moved to Porto last week."

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from ..errors import InvalidInput
 from ..memory import MATCH_ALL, Memory
@@ -129,7 +129,7 @@ class RecalledPrompt(TypedDict):
 class EcphoraState(AgentState[Any]):
     """The state of an agent, and what was recalled for the last user message."""
 
-    ecphora: NotRequired[Annotated[RecalledPrompt, PrivateStateAttr]]
+    ecphora: Annotated[RecalledPrompt | None, PrivateStateAttr]
 
 
 class EcphoraMiddleware(AgentMiddleware[EcphoraState, Any, Any]):

@@ -253,10 +253,10 @@ class EcphoraStore(BaseStore):
 
     def _texts_at(self, value: dict[str, Any], path: str) -> list[str]:
         """The texts at a path. A whole value with one text and nothing else is this text, unless the host embeds."""
-        texts = list(_leaves(value)) if path == WHOLE and self.index_config is None else []
-        if len(texts) == 1 and isinstance(texts[0], str):
-            return texts
-        return get_text_at_path(value, path)
+        match list(_leaves(value)) if path == WHOLE and self.index_config is None else []:
+            case [str(text)]:
+                return [text]
+        return list(get_text_at_path(value, path))
 
     def _prolong(self, path: str) -> None:
         """Have an item live as long as from its last update, from now on."""
@@ -272,7 +272,7 @@ class EcphoraStore(BaseStore):
 
     # ---- read
 
-    def _read(self, op: Op) -> Result:
+    def _read(self, op: GetOp | SearchOp | ListNamespacesOp) -> Result:
         if isinstance(op, GetOp):
             head = self._head(_path(op.namespace, op.key))
             self._prolong_read([head] if head is not None else [], refresh=op.refresh_ttl)
@@ -330,7 +330,8 @@ class EcphoraStore(BaseStore):
             if len(best) >= wanted or len(found) < limit:
                 break
             limit *= 2  # several texts of an item were found
-        heads, items = [], []
+        heads: list[Record] = []
+        items: list[SearchItem] = []
         for path, hit in islice(best.items(), start, wanted):
             head = self._head(path)
             if head is not None:  # else it was deleted meanwhile
@@ -571,7 +572,7 @@ class _HostEmbedder:
         vectors = np.array(rows, np.float32).reshape(len(texts), self.dim)
         lengths = np.linalg.norm(vectors, axis=1)
         vectors[lengths == 0, 0] = 1
-        return vectors / np.where(lengths == 0, 1, lengths)[:, None]
+        return vectors / np.where(lengths == 0, np.float32(1), lengths).astype(np.float32)[:, None]
 
     def _documents(self, texts: list[str]) -> list[list[float]]:
         if self._is_async:
