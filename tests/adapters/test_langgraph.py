@@ -1,6 +1,8 @@
 """The store of LangGraph: what `BaseStore` asks for, and what ours adds."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -375,12 +377,13 @@ def test_a_long_text_is_one_item(store: EcphoraStore) -> None:
     assert found[0].value == {"text": text}
 
 
-def test_a_text_beyond_the_limit_is_kept_whole_in_the_value(store: EcphoraStore) -> None:
-    text = "sailing " * 130_000
-    store.put(ANA, "huge", {"text": text}, index=["text"])
-    item = store.get(ANA, "huge")
-    assert item is not None
-    assert item.value == {"text": text}
+def test_a_text_beyond_the_limit_is_kept_whole_in_the_value(
+    store: EcphoraStore, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ecphora.adapters.langgraph.MAX_TEXT_CHARS", 20)
+    store.put(ANA, "huge", {"text": "sailing " * 9})
+    assert [len(node.text) for node in memory.find()] == [20]
+    assert [item.value for item in store.search(ANA, query="sailing")] == [{"text": "sailing " * 9}]
 
 
 @pytest.mark.parametrize(
@@ -636,3 +639,28 @@ def test_a_graph_remembers_across_two_runs(tmp_path: Path) -> None:
 
     assert run("I moved to Porto last week.") == "I do not know."
     assert run("Which city did I move to?") == "I moved to Porto last week."
+
+
+def test_the_package_imports_no_host() -> None:
+    code = "import ecphora, ecphora.adapters.records, sys; print({'langgraph', 'langchain_core'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(("host", "module"), [("langgraph", "langgraph"), ("langchain", "langchain")])
+def test_a_missing_host_is_one_clear_error(host: str, module: str) -> None:
+    code = f"import sys; sys.modules[{host!r}] = None; import ecphora.adapters.{module}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].endswith(f"is not installed; run: pip install 'ecphora[{module}]'")
+
+
+def test_two_stores_over_one_file_see_each_other(tmp_path: Path, clock: Clock) -> None:
+    options: Any = {"embedder": HashingEmbedder(64), "ttl": {"refresh_on_read": True}, "clock": clock}
+    with EcphoraStore.open(tmp_path / "a.db", **options) as one, EcphoraStore.open(tmp_path / "a.db", **options) as two:
+        one.put(ANA, "k", {"text": "sailing"}, ttl=5)
+        assert keys(two.search(ANA, query="sailing")) == ["k"]
+        two.put(ANA, "k", {"text": "chess"}, ttl=5)
+        found = one.search(ANA, query="chess")
+        assert [item.value for item in found] == [{"text": "chess"}]
+        two.delete(ANA, "k")
+        assert one.get(ANA, "k") is None

@@ -8,7 +8,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -485,13 +485,17 @@ class _ValueCondition(Condition):
 
     namespace: str
     conditions: Mapping[str, Any]
+    _known: dict[str, bool] = field(default_factory=dict, compare=False)  # by the value: a recall asks several times
 
     def matches(self, metadata: Metadata) -> bool:
         """Whether metadata meets the condition."""
         if metadata.get(KIND) != RECORDS or (self.namespace and self.namespace not in metadata[WITHIN]):  # type: ignore[operator]  # a list is stored
             return False
-        value = json.loads(str(metadata[VALUE]))
-        return all(_meets(_look_up(value, name), operand) for name, operand in self.conditions.items())
+        written = str(metadata[VALUE])
+        if written not in self._known:
+            value = json.loads(written)
+            self._known[written] = all(_meets(_look_up(value, name), one) for name, one in self.conditions.items())
+        return self._known[written]
 
 
 def _look_up(value: dict[str, Any], name: str) -> object:
