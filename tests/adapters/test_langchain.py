@@ -4,6 +4,7 @@ The tests of LangChain's own contract are asynchronous in part: run this file wi
 """
 
 import asyncio
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -302,7 +303,10 @@ def test_what_was_forgotten_stays_forgotten(memory: Memory) -> None:
     agent.invoke(said("My pin is 1234."), FRIDAY)
     (pin,) = [node.id for node in memory.find() if "1234" in node.text]
     memory.forget(pin)
-    agent.invoke(said("Good night."), FRIDAY)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        agent.invoke(said("Good night."), FRIDAY)
+    assert not [one for one in found if "forgotten" in str(one.message)]
     assert {text for *_, text in stored(memory)} == {"Noted.", "Good night."}
 
 
@@ -321,6 +325,16 @@ def test_tool_calls_and_results_are_kept_only_if_asked(memory: Memory) -> None:
     run(MONDAY, message_options=MessageOptions(keep_tool_results=True))
     texts = [text for _, session, text in stored(memory) if session == "monday"]
     assert texts == ["Look.", "Let me look.", "A tool result.", "Done."]
+
+
+def test_a_message_with_two_texts_is_two_memories(memory: Memory) -> None:
+    parts: list[Any] = [{"type": "text", "text": "See."}, {"type": "tool_result", "content": "A result."}]
+    agent = agent_with(
+        scripted("Yes.", "Yes."), memory, message_options=MessageOptions(keep_tool_results=True), recalls=False
+    )
+    agent.invoke({"messages": [HumanMessage(parts)]}, FRIDAY)
+    agent.invoke(said("Good."), FRIDAY)
+    assert sorted(text for *_, text in stored(memory)) == ["A result.", "Good.", "See.", "Yes.", "Yes."]
 
 
 def test_halves_can_be_switched_off_and_the_session_given(memory: Memory) -> None:

@@ -339,6 +339,32 @@ def test_each_path_is_a_text_and_the_best_counts(store: EcphoraStore, memory: Me
     assert all(item.value == value for item in store.search(ANA, query="dived") if item.key == "trip")
 
 
+def test_an_item_has_the_score_of_its_best_text(store: EcphoraStore, memory: Memory) -> None:
+    store.put(ANA, "k", {"tags": ["We sailed to Porto.", "sailed", "chess"]}, index=["tags[*]"])
+    (item,) = store.search(ANA, query="We sailed to Porto.")
+    best, *others = memory.recall("We sailed to Porto.")
+    assert others
+    assert item.score == pytest.approx(best.score)
+
+
+def test_what_no_longer_holds_says_so(clock: Clock) -> None:
+    with Memory(":memory:", clock=clock) as memory:
+        store = EcphoraStore(memory, clock=clock)
+        for day, text in ((0, "Ana lives in Lisbon."), (90, "Ana moved to Porto.")):
+            clock.move(24 * 60 * day)
+            store.put(ANA, str(day), {"text": text})
+        clock.move(60)
+        memory.consolidate()
+        validity = {
+            item.key: item.validity
+            for item in store.search(ANA, query="Where does Ana live?")
+            if isinstance(item, RecalledItem)
+        }
+        assert validity["90"] is None
+        assert isinstance(validity["0"], Validity)
+        assert not validity["0"].is_valid
+
+
 def test_fields_of_the_store_are_the_default(memory: Memory) -> None:
     store = EcphoraStore(memory, fields=["title"])
     store.put(ANA, "a", {"title": "sailing", "body": "chess"})
@@ -418,6 +444,8 @@ def test_namespaces(store: EcphoraStore) -> None:
     assert store.list_namespaces(max_depth=2, limit=2, offset=1) == [("a", "x"), ("ab",)]
     assert store.list_namespaces(suffix=("q", "z", "a", "b", "c")) == []
     assert store.list_namespaces(limit=0) == []
+    for kind in ("prefix", "suffix"):
+        assert len(store.batch([untyped.ListNamespacesOp((untyped.MatchCondition(kind, ()),))])[0] or ()) == 5
 
 
 # ---- time to live
@@ -499,6 +527,51 @@ def test_calls_sweep_when_the_interval_has_passed(memory: Memory, clock: Clock) 
     clock.move(1)
     store.get(ANA, "other")
     assert memory.count() == 0
+
+
+def test_what_is_written_again_during_a_sweep_stays(
+    memory: Memory, store: EcphoraStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.put(ANA, "k", {"n": 1}, ttl=1)
+    clock.move(2)
+    forget = memory.forget
+
+    def late(*args: Any, **options: Any) -> Any:
+        monkeypatch.undo()
+        EcphoraStore(memory, clock=clock).put(ANA, "k", {"n": 2})
+        return forget(*args, **options)
+
+    monkeypatch.setattr(memory, "forget", late)
+    store.sweep_ttl()
+    item = store.get(ANA, "k")
+    assert item is not None
+    assert item.value == {"n": 2}
+
+
+def test_what_is_written_again_while_it_is_read_keeps_its_own_life(
+    memory: Memory, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = EcphoraStore(memory, ttl={"refresh_on_read": True}, clock=clock)
+    store.put(ANA, "k", {"n": 1}, ttl=1)
+    head = store._head
+
+    def early(path: str) -> Any:
+        found = head(path)
+        monkeypatch.setattr(store, "_head", late)
+        return found
+
+    def late(path: str) -> Any:  # the head that is read to prolong the life
+        found = head(path)
+        clock.move(0.5)
+        EcphoraStore(memory, clock=clock).put(ANA, "k", {"n": 2})
+        return found
+
+    monkeypatch.setattr(store, "_head", early)
+    store.get(ANA, "k")
+    clock.move(99)
+    again = EcphoraStore(memory, clock=clock).get(ANA, "k")
+    assert again is not None
+    assert again.value == {"n": 2}
 
 
 # ---- files, embeddings, threads
