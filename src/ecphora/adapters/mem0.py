@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,6 +55,8 @@ DEFAULT_THRESHOLD = 0.1
 """The least score of a result of ``search``."""
 OVERLAP = 200
 """The number of memories, newest first, that a list of messages is compared with."""
+SURE = 1e-6
+"""The least doubt that a score has."""
 AS_OF_FACTOR = 3
 """How many times more hits are asked for where older versions may be among them."""
 _UNSET: Any = object()
@@ -94,11 +97,12 @@ class Memory:
 
     What ``mem0.Memory`` returns comes back with the same keys. Every memory also has ``happened_at``, and a result of
     ``search`` has ``evidence`` ("strong", "weak" or "none") and ``confidence``, both of the whole search, and its own
-    ``reason`` and ``validity``. A ``score`` is the confidence, lowered for later results in proportion to their rank
-    scores; so it is in 0..1, but it is no cosine.
+    ``reason`` and ``validity``. A ``score`` is the confidence, lowered for later results by how far they lie behind the
+    first; so it is in 0..1, but it is no cosine.
 
     What differs: a deleted memory has no history, because nothing of it is left. An update that leaves the text as it
-    is adds no row to the history. ``{"key": "*"}`` needs a value. Procedural memories are not summarized.
+    is adds no row to the history. ``{"key": "*"}`` needs a value. Filters do not see mappings within metadata.
+    Procedural memories are not summarized.
 
     Raises ``ValidationError`` where mem0 raises its own, and ``InvalidInput``, which is a ``ValueError``, where mem0
     raises a ``ValueError``.
@@ -667,7 +671,7 @@ def _required_ids(user_id: object, agent_id: object, run_id: object) -> dict[str
 
 
 def _refuse_entity_ids(arguments: Mapping[str, object], method: str) -> None:
-    if names := set(ENTITY_IDS) & set(arguments):
+    if names := frozenset(ENTITY_IDS) & set(arguments):
         raise InvalidInput(
             f"Top-level entity parameters {names} are not supported in {method}(). "
             "Use filters={'user_id': '...'} instead."
@@ -772,10 +776,10 @@ def _item(node: Node) -> dict[str, Any]:
 
 
 def _score(hit: Hit, found: Recollection) -> float:
-    """The confidence of a recall, lowered in proportion to the score of the best hit."""
-    best = found.hits[0].score
-    share = hit.score / best if best > 0 else float(hit is found.hits[0])
-    return min(1.0, max(0.0, found.confidence * share))
+    """The confidence of a recall, on the scale of log-odds lowered by how far the hit lies behind the best one."""
+    confidence = min(max(found.confidence, SURE), 1 - SURE)
+    log_odds = math.log(confidence / (1 - confidence)) + hit.score - found.hits[0].score
+    return found.confidence if hit is found.hits[0] else 1 / (1 + math.exp(min(-log_odds, 500.0)))
 
 
 def _is_replaced(hit: Hit) -> bool:
@@ -833,27 +837,36 @@ _OPERATORS: Mapping[str, Callable[[str, Any], Condition]] = {
 
 def _condition(filters: Mapping[str, Any]) -> Condition:
     """The condition that a filter of mem0 stands for."""
-    conditions: list[Condition] = []
-    for key, value in filters.items():
-        if key in {"AND", "OR", "NOT"}:
-            if not isinstance(value, list) or not all(isinstance(one, Mapping) and one for one in value):
-                raise InvalidInput(f"{key} operator requires a list of conditions")
-            if not value:
-                if key == "AND":
-                    continue
-                raise InvalidInput(f"{key} operator requires a non-empty list of conditions")
-            parts = [_condition(one) for one in value]
-            conditions.append(_all_of(parts) if key == "AND" else Or(*parts) if key == "OR" else Not(Or(*parts)))
-        elif isinstance(value, Mapping):
-            for operator, operand in value.items():
-                if operator not in _OPERATORS:
-                    raise InvalidInput(f"Unsupported metadata filter operator: {operator}")
-                conditions.append(_OPERATORS[operator](key, operand))
-        elif value == "*":
-            conditions.append(Exists(key))
-        else:
-            conditions.append(In(key, value) if isinstance(value, list) else Eq(key, value))
-    return _all_of(conditions)
+    return _all_of(part for key, value in filters.items() for part in _entry_conditions(key, value))
+
+
+def _entry_conditions(key: str, value: Any) -> list[Condition]:
+    """The conditions that one entry of a filter stands for."""
+    if key in {"AND", "OR", "NOT"}:
+        return _combined(key, value)
+    if value == "*":
+        return [Exists(key)]
+    if not isinstance(value, Mapping):
+        return [In(key, value) if isinstance(value, list) else Eq(key, value)]
+    if not value:
+        raise InvalidInput(f"the filter on {key!r} is {{}}; give a value or an operator")
+    for operator in value:
+        if operator not in _OPERATORS:
+            raise InvalidInput(f"Unsupported metadata filter operator: {operator}")
+    return [_OPERATORS[operator](key, operand) for operator, operand in value.items()]
+
+
+def _combined(operator: str, filters: object) -> list[Condition]:
+    """The condition that some filters stand for under ``AND``, ``OR`` or ``NOT``."""
+    if operator != "AND" and filters == []:
+        raise InvalidInput(f"{operator} operator requires a non-empty list of conditions")
+    if not isinstance(filters, list) or not all(isinstance(one, Mapping) and one for one in filters):
+        kind = "a list" if operator == "AND" else "a non-empty list"
+        raise InvalidInput(f"{operator} operator requires {kind} of conditions")
+    parts = [_condition(one) for one in filters]
+    if operator == "AND":
+        return parts
+    return [Or(*parts) if operator == "OR" else Not(Or(*parts))]
 
 
 def _equal(ids: Mapping[str, str]) -> list[Condition]:
