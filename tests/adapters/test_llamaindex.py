@@ -11,7 +11,7 @@ from llama_index.core.base.llms.types import ChatMessage, TextBlock, ThinkingBlo
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.memory import Memory as ChatMemory
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import MetadataMode, NodeRelationship, QueryBundle
+from llama_index.core.schema import MetadataMode, QueryBundle
 from pydantic import ValidationError
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -277,7 +277,6 @@ def test_retriever_names_the_whole_of_a_long_text(memory: Memory) -> None:
     memory.remember(text, id="log")
     node = EcphoraRetriever(memory, needs_evidence=False).retrieve("blue boat")[0].node
     assert node.ref_doc_id == "log"
-    assert node.relationships[NodeRelationship.SOURCE].node_id == "log"
     assert text[node.start_char_idx : node.end_char_idx] == node.text  # type: ignore[attr-defined]
 
 
