@@ -87,9 +87,9 @@ def test_event_keeps_content_author_session_and_time(service: EcphoraMemoryServi
     assert (node.speaker, node.session, node.text) == ("ana", "s1", "I live in Lisbon.")
 
 
-def test_what_an_agent_says_has_its_name_as_speaker(service: EcphoraMemoryService, memory: Memory) -> None:
+def test_what_an_agent_says_is_an_assistants_by_its_name(service: EcphoraMemoryService, memory: Memory) -> None:
     add(service, event("Lisbon is sunny.", author="guide"))
-    assert next(iter(memory.find())).speaker == "guide"
+    assert next(iter(memory.find())).speaker == "assistant"
     (entry,) = search(service, "Lisbon")
     assert (entry.author, entry.content.role) == ("guide", "model")
 
@@ -217,6 +217,11 @@ def test_add_memory_stores_entries(service: EcphoraMemoryService, memory: Memory
     assert found.timestamp == "2026-01-10T08:00:00+00:00"
     assert (found.custom_metadata["topic"], found.custom_metadata["source"]) == ("taste", "form")
     assert search(service, "sea", user_id="ben") == []
+    for author, role in (("Ben", "user"), ("guide", "model")):
+        one = MemoryEntry(content=types.Content(role=role, parts=[types.Part(text=f"By {author}.")]), author=author)
+        asyncio.run(service.add_memory(**ME, memories=[one]))
+    speakers = {node.text: node.speaker for node in memory.find()}
+    assert speakers == {"Ana likes the sea.": "ana", "By Ben.": "Ben", "By guide.": "assistant"}
 
 
 def test_any_unicode_is_stored(service: EcphoraMemoryService) -> None:
@@ -338,7 +343,7 @@ def test_entries_are_bounded_and_best_first(memory: Memory) -> None:
 
 def test_entries_pass_the_filter_too(memory: Memory) -> None:
     service = EcphoraMemoryService(
-        memory, where=Filter(speakers="guide", metadata={"year": 2026}), needs_evidence=False
+        memory, where=Filter(speakers="assistant", metadata={"year": 2026}), needs_evidence=False
     )
     for year in (2025, 2026):
         asyncio.run(

@@ -36,8 +36,9 @@ CONTENT, EXTRA = "adk_content", "adk_extra"
 """Metadata of a memory: the content as JSON if it is more than the text, and given metadata that is not plain."""
 ID_PREFIX = "google-adk:"
 """What the ids of memories begin with."""
-USER = "user"
-"""The author of what users say."""
+USER, ASSISTANT = "user", "assistant"
+"""The author of what users say, and the speaker of what agents say, which a consolidation takes for no person's facts.
+"""
 _OWN = frozenset({OWNER, EVENT, AUTHOR, CONTENT, EXTRA})
 
 
@@ -50,10 +51,11 @@ class EcphoraMemoryService(BaseMemoryService):
             ...  # when a session has ended:
             await service.add_session_to_memory(session)
 
-    Each event with text is a memory: what a user says has the id of the user as speaker, what an agent says its name.
-    It keeps its content, session and time. An event is stored once, however often its session is added; if its content
-    has changed, the new one takes the place of the old. What was deleted stays deleted, also when its session is added
-    again. Events without text, such as calls of tools, are not stored, and thoughts are not searched.
+    Each event with text is a memory. What a user says has the id of the user as speaker, what an agent says
+    ``assistant``; the name of the agent is the author of the entry. It keeps its content, session and time. An event is
+    stored once, however often its session is added; if its content has changed, the new one takes the place of the old.
+    What was deleted stays deleted, also when its session is added again. Events without text, such as calls of tools,
+    are not stored, and thoughts are not searched.
 
     All users and applications may share one memory. None of them sees what another's events hold: each call reads and
     writes with the application and the user that it names, and other memories of the file are out of sight. For users
@@ -235,6 +237,7 @@ class _Entry:
     content: types.Content
     text: str
     author: str
+    speaker: str | None
     happened_at: datetime | str | None
     session: str | None = None
     event: str | None = None
@@ -247,7 +250,7 @@ class _Entry:
         if content is None or not text:
             return None
         key = event.id or content_id(author, repr(event.timestamp), _as_json(content))
-        return cls(json.dumps([session, key]), content, text, author, _time(event.timestamp), session, key)
+        return cls(json.dumps([session, key]), content, text, author, ASSISTANT, _time(event.timestamp), session, key)
 
     @classmethod
     def of_memory(cls, entry: MemoryEntry) -> "_Entry | None":
@@ -256,7 +259,8 @@ class _Entry:
         if not text:
             return None
         key = entry.id or content_id(author, entry.timestamp or "", _as_json(entry.content))
-        return cls(json.dumps(["entry", None, key]), entry.content, text, author, entry.timestamp)
+        speaker = ASSISTANT if entry.content.role == "model" else _name(author)
+        return cls(json.dumps(["entry", None, key]), entry.content, text, author, speaker, entry.timestamp)
 
     def as_episode(self, owner: str, user: str | None, metadata: Metadata) -> Episode:
         """The memory of a user that it becomes."""
@@ -268,7 +272,7 @@ class _Entry:
         return Episode(
             self.text,
             content_id(owner, self.key, prefix=ID_PREFIX),
-            speaker=user if self.author == USER else _name(self.author),
+            speaker=user if self.author == USER else self.speaker,
             session=_name(self.session or ""),
             happened_at=self.happened_at,
             metadata={**metadata, **own},
