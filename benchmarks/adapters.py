@@ -1,9 +1,9 @@
 """What recall loses through an adapter: a set asked through Memory, the LangGraph store and mem0's interface.
 
 ``python benchmarks/adapters.py --data DIR [--set NAME]… [--limit N]`` prints recall@5 and recall@10 of each, on the
-same questions in one run, with the default embedder and reranker. LangGraph must be installed. The hosts' interfaces
-say less of a memory than ``Memory`` does: the LangGraph store has no speaker and no time of an item, so these stand in
-its value; mem0's interface takes the speaker as ``name`` and the time as ``timestamp``.
+same questions in one run, with the default embedder and reranker. LangGraph must be installed. The speaker, session,
+time and title of a memory stand in the value of an item of LangGraph; mem0's interface takes the first three as
+``name``, ``run_id`` and ``timestamp``, and has no title.
 """
 
 import argparse
@@ -32,14 +32,17 @@ def ask_memory(case: Case, folder: Path) -> Iterator[Search]:
     with Memory(folder / "memory.db") as memory:
         memory.remember(case.episodes)
         options = RecallOptions(log_access=False, explain=False)
-        yield lambda question: list(ranked_documents(memory.recall(question, limit=LIMIT, options=options)))
+        yield lambda question: [*ranked_documents(memory.recall(question, limit=LIMIT, options=options))]
 
 
 def ask_langgraph(case: Case, folder: Path) -> Iterator[Search]:
     """Ask the LangGraph store."""
-    with EcphoraStore.open(folder / "store.db") as store:
+    fields = {name: name for name in ("speaker", "session", "happened_at", "title")}
+    with EcphoraStore.open(folder / "store.db", memory_fields=fields) as store:
         for episode in case.episodes:
-            store.put(NAMESPACE, str(episode.id), {"text": episode.text})
+            told = {name: getattr(episode, name) for name in fields}
+            value = {name: one.isoformat() if hasattr(one, "isoformat") else one for name, one in told.items() if one}
+            store.put(NAMESPACE, str(episode.id), {"text": episode.text, **value})
         yield lambda question: [item.key for item in store.search(NAMESPACE, query=question, limit=LIMIT)]
 
 
@@ -48,7 +51,8 @@ def ask_mem0(case: Case, folder: Path) -> Iterator[Search]:
     memory = Mem0Memory(folder / "mem0.db")
     for episode in case.episodes:
         message = {"role": "user", "content": episode.text, "name": episode.speaker}
-        memory.add(message, user_id="bench", timestamp=episode.happened_at, metadata={"episode": episode.id}, infer=False)
+        metadata, time = {"episode": episode.id}, episode.happened_at
+        memory.add(message, user_id="bench", run_id=episode.session, timestamp=time, metadata=metadata, infer=False)
     filters = {"user_id": "bench"}
     yield lambda question: [
         str(one["metadata"]["episode"])

@@ -737,3 +737,21 @@ def test_two_stores_over_one_file_see_each_other(tmp_path: Path, clock: Clock) -
         assert [item.value for item in found] == [{"text": "chess"}]
         two.delete(ANA, "k")
         assert one.get(ANA, "k") is None
+
+
+def test_value_tells_speaker_session_and_time(tmp_path: Path) -> None:
+    fields = {"speaker": "author", "happened_at": "date", "session": "thread"}
+    with EcphoraStore.open(tmp_path / "m.db", memory_fields=fields) as store:
+        value = {"text": "I moved to Porto.", "author": "Ana", "date": "2026-05-03", "thread": "t1"}
+        store.put(("x",), "a", value)
+        found = store.search(("x",), query="Where does Ana live?")
+        node = store.memory.recall("Where does Ana live?")[0].node
+        assert (found[0].value, node.text, node.speaker, node.session) == (value, "I moved to Porto.", "Ana", "t1")
+        assert node.happened_at.date().isoformat() == "2026-05-03"
+        with pytest.raises(InvalidInput, match="date"):
+            store.batch([PutOp(("x",), "b", {"text": "b"}), PutOp(("x",), "c", {"text": "c", "date": "soon"})])
+        assert [item.key for item in store.search(("x",))] == ["a"]
+        with pytest.raises(InvalidInput, match="author"):
+            store.put(("x",), "d", {"text": "d", "author": 7})
+    with pytest.raises(InvalidInput, match="memory_fields has 'who'"):
+        EcphoraStore.open(tmp_path / "m.db", memory_fields={"who": "author"})

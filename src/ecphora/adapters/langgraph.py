@@ -26,7 +26,16 @@ from ..model.reprs import show
 from ..model.text_format import replace_surrogates, strip_invisible
 from ..model.times import utc_now
 from ..model.types import Hit, Metadata, Validity, Vectors
-from ..model.validation import MAX_INT, MAX_QUESTION_CHARS, MAX_TEXT_CHARS, check_clock, check_count, check_number
+from ..model.validation import (
+    MAX_INT,
+    MAX_QUESTION_CHARS,
+    MAX_TEXT_CHARS,
+    check_clock,
+    check_count,
+    check_name,
+    check_number,
+    check_time,
+)
 from ..recall.recollection import Recollection
 from .records import KIND, Record, Records, record_of_hit
 
@@ -62,6 +71,8 @@ PARTS, CREATED, UPDATED, TTL, EXPIRES = "item_parts", "item_created", "item_upda
 """Metadata: the number of texts, the times of the item, its time to live in minutes, and its end in epoch seconds."""
 WHOLE = "$"
 """The path that means the whole value."""
+MEMORY_FIELDS = ("speaker", "session", "happened_at", "title")
+"""What a memory has besides its text, and a value may tell under a key."""
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 """The operators of filters."""
 
@@ -110,10 +121,11 @@ class EcphoraStore(BaseStore):
             graph = builder.compile(store=store)
 
     ``memory`` holds the items; whoever opened it closes it. ``fields`` are the paths of the texts that are indexed
-    where ``put`` names none, by default the whole value. ``ttl`` is the host's ``TTLConfig``. Items that have expired
-    are never returned; ``sweep_ttl`` erases them, as do calls when ``sweep_interval_minutes`` have passed. As in
-    ``SqliteStore``, reading prolongs a life only if ``ttl`` sets ``refresh_on_read``. ``clock`` tells the times of
-    items.
+    where ``put`` names none, by default the whole value. ``memory_fields`` says under which key a value tells who said
+    it, in which session, when, and under what title: ``{"speaker": "author", "happened_at": "date"}``; these keys are
+    not indexed. ``ttl`` is the host's ``TTLConfig``. Items that have expired are never returned; ``sweep_ttl`` erases
+    them, as do calls when ``sweep_interval_minutes`` have passed. As in ``SqliteStore``, reading prolongs a life only
+    if ``ttl`` sets ``refresh_on_read``. ``clock`` tells the times of items.
 
     A search with a query ranks by :meth:`Memory.recall`, and its items are :class:`RecalledItem`. An item with
     ``index=False`` is listed, but no query finds it. A search without a query lists the last updated first. Filters
@@ -132,6 +144,7 @@ class EcphoraStore(BaseStore):
         memory: Memory,
         *,
         fields: Sequence[str] | None = None,
+        memory_fields: Mapping[str, str] | None = None,
         ttl: TTLConfig | None = None,
         clock: Clock = utc_now,
     ) -> None:
@@ -139,6 +152,7 @@ class EcphoraStore(BaseStore):
         self.ttl_config = ttl
         self.index_config: IndexConfig | None = None
         self._fields = tuple(fields) if fields else (WHOLE,)
+        self._memory_fields = _check_memory_fields(memory_fields or {})
         self._clock = check_clock(clock, UTC)
         self._records = Records(memory, RECORDS)
         self._lock = RLock()
@@ -151,6 +165,7 @@ class EcphoraStore(BaseStore):
         path: str | Path,
         *,
         index: IndexConfig | None = None,
+        memory_fields: Mapping[str, str] | None = None,
         ttl: TTLConfig | None = None,
         clock: Clock = utc_now,
         **options: Any,
@@ -164,7 +179,9 @@ class EcphoraStore(BaseStore):
         config: dict[str, Any] = dict(index or {})
         if config.get("embed") is not None:
             options["embedder"] = _HostEmbedder(config["embed"], config.get("dims"))
-        store = cls(Memory(path, clock=clock, **options), fields=config.get("fields"), ttl=ttl, clock=clock)
+        fields = config.get("fields")
+        memory = Memory(path, clock=clock, **options)
+        store = cls(memory, fields=fields, memory_fields=memory_fields, ttl=ttl, clock=clock)
         store.index_config = index
         store._owns_memory = True
         return store
@@ -190,6 +207,7 @@ class EcphoraStore(BaseStore):
             _check(op)
             if isinstance(op, PutOp):
                 writes[_path(op.namespace, op.key)] = (op, "" if op.value is None else _to_json(op.value))
+                self._told(op)
         self._sweep_if_due()
         results: list[Result] = [None if isinstance(op, PutOp) else self._read(op) for op in ops]
         with self._lock:
@@ -236,16 +254,27 @@ class EcphoraStore(BaseStore):
         }
         if op.ttl is not None:
             metadata |= {TTL: op.ttl, EXPIRES: _end(now, op.ttl)}
+        told = {"happened_at": now} | self._told(op)
         for part, text in enumerate(texts or [value]):
-            self._records.put(_part_key(path, part), text[:MAX_TEXT_CHARS], metadata | {PART: part}, happened_at=now)
+            self._records.put(_part_key(path, part), text[:MAX_TEXT_CHARS], metadata | {PART: part}, **told)
         self._records.delete(_part_key(path, part) for part in range(metadata[PARTS], _count_parts(old)))
+
+    def _told(self, op: PutOp) -> dict[str, Any]:
+        """The speaker, session, time and title that a value tells."""
+        told = {name: (op.value or {}).get(key) for name, key in self._memory_fields.items()}
+        checks: dict[str, Callable[[str, object], object]] = {"happened_at": check_time}
+        return {
+            name: checks.get(name, check_name)(self._memory_fields[name], one)
+            for name, one in told.items()
+            if one is not None
+        }
 
     def _texts(self, op: PutOp) -> list[str]:
         """The texts of an item that a query may find, each once."""
         if op.index is False:
             return []
         # The plain dictionary: the host's function reads no other mappings.
-        value = dict(op.value or {})
+        value = {key: one for key, one in (op.value or {}).items() if key not in self._memory_fields.values()}
         paths = self._fields if op.index is None else op.index
         found = [text for path in paths for text in self._texts_at(value, path)]
         texts = dict.fromkeys(map(replace_surrogates, found))
@@ -347,6 +376,12 @@ class EcphoraStore(BaseStore):
 
 
 # ---- items and their memories
+
+
+def _check_memory_fields(fields: Mapping[str, str]) -> Mapping[str, str]:
+    if unknown := sorted(set(fields) - set(MEMORY_FIELDS)):
+        raise InvalidInput(f"memory_fields has {show(unknown[0])}; a memory has {', '.join(MEMORY_FIELDS)}")
+    return dict(fields)
 
 
 def _path(namespace: Iterable[str], key: str) -> str:

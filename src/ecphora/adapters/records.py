@@ -56,16 +56,17 @@ class Records:
         speaker: str | None = None,
         session: str | None = None,
         happened_at: When | None = None,
+        title: str | None = None,
         source: str | None = None,
     ) -> Record:
-        """Store a content under a key, in place of what is there; then the speaker, session, time and source stay."""
+        """Store a content under a key, in place of what is there; then all but the metadata stay."""
         text = content if strip_invisible(content).strip() else EMPTY
         fields = {**(metadata or {}), KIND: self.kind, KEY: key} | ({CONTENT: content} if text != content else {})
         id_ = self.id_of(key)
         if self.memory.get(id_) is not None:
             self.memory.update(id_, text, mode="replace", metadata=fields, restore=True)
         else:
-            episode = Episode(text, id_, speaker, session, happened_at, source=source, metadata=fields)
+            episode = Episode(text, id_, speaker, session, happened_at, title, source, fields)
             self.memory.remember(episode, restore=True)
         stored = self.get(key)
         assert stored is not None  # noqa: S101  # it was written a moment ago
