@@ -115,10 +115,10 @@ class EcphoraStore(BaseStore):
     ``SqliteStore``, reading prolongs a life only if ``ttl`` sets ``refresh_on_read``. ``clock`` tells the times of
     items.
 
-    A search with a query ranks by :meth:`Memory.recall`, and its items are :class:`RecalledItem`. An item with
-    ``index=False`` is listed, but no query finds it. A search without a query lists the last updated first. Filters
-    mean what they mean in ``InMemoryStore``; a key with dots also reads nested values, as in ``SqliteStore``. A batch
-    reads first and writes then, and the last of several writes of a key counts.
+    A search with a query ranks by :meth:`Memory.recall`, and its items are :class:`RecalledItem`; their scores compare
+    within one search only. An item with ``index=False`` is listed, but no query finds it. A search without a query
+    lists the last updated first. Filters mean what they mean in ``InMemoryStore``; a key with dots also reads nested
+    values, as in ``SqliteStore``. A batch reads first and writes then, and the last of several writes of a key counts.
 
     Safe to share between threads. Raises ``InvalidNamespaceError`` of the host for a namespace that cannot be used,
     ``ValueError`` for an unknown operator, and ``InvalidInput``, which is a ``ValueError``, for a value that is no
@@ -138,6 +138,8 @@ class EcphoraStore(BaseStore):
         self.memory = memory
         self.ttl_config = ttl
         self.index_config: IndexConfig | None = None
+        if isinstance(fields, str) or not all(isinstance(path, str) for path in fields or ()):
+            raise InvalidInput(f"fields is {show(fields)}; give a list of paths, such as ['text']")
         self._fields = tuple(fields) if fields else (WHOLE,)
         self._clock = check_clock(clock, UTC)
         self._records = Records(memory, RECORDS)
@@ -164,7 +166,12 @@ class EcphoraStore(BaseStore):
         config: dict[str, Any] = dict(index or {})
         if config.get("embed") is not None:
             options["embedder"] = _HostEmbedder(config["embed"], config.get("dims"))
-        store = cls(Memory(path, clock=clock, **options), fields=config.get("fields"), ttl=ttl, clock=clock)
+        memory = Memory(path, clock=clock, **options)
+        try:
+            store = cls(memory, fields=config.get("fields"), ttl=ttl, clock=clock)
+        except BaseException:
+            memory.close()
+            raise
         store.index_config = index
         store._owns_memory = True
         return store
@@ -222,7 +229,8 @@ class EcphoraStore(BaseStore):
     # ---- write
 
     def _put(self, path: str, op: PutOp, value: str) -> None:
-        now, old = self._clock(), self._head(path)
+        now, old = self._clock(), self._records.get(path)
+        lives_on = old is not None and self._is_live().matches(old.node.metadata)
         texts = self._texts(op)
         labels = list(op.namespace)
         metadata: dict[str, Any] = {
@@ -231,7 +239,7 @@ class EcphoraStore(BaseStore):
             WITHIN: [json.dumps(labels[:count]) for count in range(1, len(labels) + 1)],
             INDEXED: bool(texts),
             PARTS: max(1, len(texts)),
-            CREATED: now.isoformat() if old is None else old.metadata[CREATED],
+            CREATED: old.metadata[CREATED] if old is not None and lives_on else now.isoformat(),
             UPDATED: now.isoformat(),
         }
         if op.ttl is not None:
@@ -244,7 +252,6 @@ class EcphoraStore(BaseStore):
         """The texts of an item that a query may find, each once."""
         if op.index is False:
             return []
-        # The plain dictionary: the host's function reads no other mappings.
         value = dict(op.value or {})
         paths = self._fields if op.index is None else op.index
         found = [text for path in paths for text in self._texts_at(value, path)]
