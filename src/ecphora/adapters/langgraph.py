@@ -127,10 +127,10 @@ class EcphoraStore(BaseStore):
     them, as do calls when ``sweep_interval_minutes`` have passed. As in ``SqliteStore``, reading prolongs a life only
     if ``ttl`` sets ``refresh_on_read``. ``clock`` tells the times of items.
 
-    A search with a query ranks by :meth:`Memory.recall`, and its items are :class:`RecalledItem`. An item with
-    ``index=False`` is listed, but no query finds it. A search without a query lists the last updated first. Filters
-    mean what they mean in ``InMemoryStore``; a key with dots also reads nested values, as in ``SqliteStore``. A batch
-    reads first and writes then, and the last of several writes of a key counts.
+    A search with a query ranks by :meth:`Memory.recall`, and its items are :class:`RecalledItem`; their scores compare
+    within one search only. An item with ``index=False`` is listed, but no query finds it. A search without a query
+    lists the last updated first. Filters mean what they mean in ``InMemoryStore``; a key with dots also reads nested
+    values, as in ``SqliteStore``. A batch reads first and writes then, and the last of several writes of a key counts.
 
     Safe to share between threads. Raises ``InvalidNamespaceError`` of the host for a namespace that cannot be used,
     ``ValueError`` for an unknown operator, and ``InvalidInput``, which is a ``ValueError``, for a value that is no
@@ -151,6 +151,8 @@ class EcphoraStore(BaseStore):
         self.memory = memory
         self.ttl_config = ttl
         self.index_config: IndexConfig | None = None
+        if isinstance(fields, str) or not all(isinstance(path, str) for path in fields or ()):
+            raise InvalidInput(f"fields is {show(fields)}; give a list of paths, such as ['text']")
         self._fields = tuple(fields) if fields else (WHOLE,)
         self._memory_fields = _check_memory_fields(memory_fields or {})
         self._clock = check_clock(clock, UTC)
@@ -179,9 +181,12 @@ class EcphoraStore(BaseStore):
         config: dict[str, Any] = dict(index or {})
         if config.get("embed") is not None:
             options["embedder"] = _HostEmbedder(config["embed"], config.get("dims"))
-        fields = config.get("fields")
         memory = Memory(path, clock=clock, **options)
-        store = cls(memory, fields=fields, memory_fields=memory_fields, ttl=ttl, clock=clock)
+        try:
+            store = cls(memory, fields=config.get("fields"), memory_fields=memory_fields, ttl=ttl, clock=clock)
+        except BaseException:
+            memory.close()
+            raise
         store.index_config = index
         store._owns_memory = True
         return store
@@ -240,7 +245,8 @@ class EcphoraStore(BaseStore):
     # ---- write
 
     def _put(self, path: str, op: PutOp, value: str) -> None:
-        now, old = self._clock(), self._head(path)
+        now, old = self._clock(), self._records.get(path)
+        lives_on = old is not None and self._is_live().matches(old.node.metadata)
         texts = self._texts(op)
         labels = list(op.namespace)
         metadata: dict[str, Any] = {
@@ -249,7 +255,7 @@ class EcphoraStore(BaseStore):
             WITHIN: [json.dumps(labels[:count]) for count in range(1, len(labels) + 1)],
             INDEXED: bool(texts),
             PARTS: max(1, len(texts)),
-            CREATED: now.isoformat() if old is None else old.metadata[CREATED],
+            CREATED: old.metadata[CREATED] if old is not None and lives_on else now.isoformat(),
             UPDATED: now.isoformat(),
         }
         if op.ttl is not None:
