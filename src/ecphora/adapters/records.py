@@ -11,6 +11,7 @@ from typing import Any
 from ..memory import Memory
 from ..model.conditions import Condition, Eq, parse_condition
 from ..model.ids import content_id
+from ..model.text_format import strip_invisible
 from ..model.types import Episode, Filter, Hit, Metadata, Node, NodeId, When
 from ..recall.recollection import Recollection
 
@@ -58,7 +59,7 @@ class Records:
         source: str | None = None,
     ) -> Record:
         """Store a content under a key, in place of what is there; then the speaker, session, time and source stay."""
-        text = content if content.strip() else EMPTY
+        text = content if strip_invisible(content).strip() else EMPTY
         fields = {**(metadata or {}), KIND: self.kind, KEY: key} | ({CONTENT: content} if text != content else {})
         id_ = self.id_of(key)
         if self.memory.get(id_) is not None:
