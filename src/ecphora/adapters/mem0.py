@@ -6,7 +6,6 @@ one before. Searches see the newest versions; with ``reference_date`` they see w
 
 import asyncio
 import hashlib
-import json
 import logging
 import math
 import os
@@ -32,14 +31,16 @@ from ..model.times import from_epoch_seconds, utc_now
 from ..model.types import Episode, Evidence, Filter, Hit, Metadata, Node, NodeId, Validity, When
 from ..model.validation import check_clock
 from ..recall.recollection import Recollection
+from . import nested_metadata
+from .nested_metadata import NESTED
 from .records import CONTENT, EMPTY, KEY, KIND
 
 RECORDS = "mem0"
 """The kind of the records."""
 VERSION, VERSION_AT, IS_CURRENT = "record_version", "record_version_at", "record_is_current"
 """Metadata: the number of a version, from 0 on, when it was written, and whether it is the newest."""
-ORDER, DIGEST, NESTED = "record_order", "record_digest", "record_nested"
-"""Metadata: the place among what was added, a digest of the message as told, and values that a filter cannot see."""
+ORDER, DIGEST = "record_order", "record_digest"
+"""Metadata: the place among what was added, and a digest of the message as told."""
 OWN_KEYS = frozenset({KIND, KEY, CONTENT, VERSION, VERSION_AT, IS_CURRENT, ORDER, DIGEST, NESTED})
 ENTITY_IDS = ("user_id", "agent_id", "run_id")
 """Whose memory it is; one of them is required."""
@@ -734,26 +735,16 @@ def _content(node: Node) -> str:
 
 
 def _filterable(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata as a memory keeps it: values that are neither plain nor lists of plain ones as JSON, under one key."""
-    nested = {name: value for name, value in payload.items() if not _is_plain(value)}
-    plain = {name: value for name, value in payload.items() if name not in nested}
-    if not nested:
-        return plain
+    """Metadata as a memory holds it."""
     try:
-        return {**plain, NESTED: json.dumps(nested, ensure_ascii=False)}
-    except (TypeError, ValueError) as error:
-        raise ValidationError(f"metadata {show(nested)} cannot be written as JSON", "VALIDATION_003") from error
-
-
-def _is_plain(value: object) -> bool:
-    items = value if isinstance(value, list) else [value]
-    return all(one is None or isinstance(one, str | int | float) for one in items)
+        return nested_metadata.pack(payload)
+    except InvalidInput as error:
+        raise ValidationError(str(error), "VALIDATION_003") from error
 
 
 def _payload(node: Node) -> dict[str, Any]:
     """The metadata that was given, with the ids, role and times."""
-    payload = {name: value for name, value in node.metadata.items() if name not in OWN_KEYS}
-    return payload | json.loads(str(node.metadata.get(NESTED, "{}")))
+    return {name: value for name, value in nested_metadata.unpack(node.metadata).items() if name not in OWN_KEYS}
 
 
 def _item(node: Node) -> dict[str, Any]:

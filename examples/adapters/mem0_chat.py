@@ -1,4 +1,4 @@
-"""A chat loop written for mem0, as its README has it, on a memory in one file: python examples/adapters/mem0.py
+"""A chat loop written for mem0, as its README has it, on a memory in one file: python examples/adapters/mem0_chat.py
 
 One import is changed. No package of mem0, no server, no key and no language model is needed for the memory; the model
 that answers is a script here, so that the example runs offline. Put your own in `complete`.
