@@ -7,6 +7,7 @@ last is imported: from ``current_node`` up to the root.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -23,14 +24,28 @@ from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text
 NAME = "chatgpt"
 PATTERNS = ("conversations.json", "conversations-*.json", "conversations_*.json")
 """The files that hold conversations; large exports have several."""
-WHOLE_PAGES = frozenset({"sonic_webpage", "tether_browsing_display", "tether_quote"})
-THOUGHTS = frozenset({"thoughts", "reasoning_recap"})
-SETTINGS = frozenset({"user_editable_context", "model_editable_context"})
-TOOL_OUTPUT = frozenset({"execution_output", "system_error", "computer_output", "code"})
-"""The types of content that are left out."""
+TOOL, SETTINGS = "a call or an output of a tool", "instructions or settings"
+OMITTED_CONTENT: Mapping[str, str] = {
+    **dict.fromkeys(("thoughts", "reasoning_recap"), "thoughts of the model"),
+    **dict.fromkeys(("sonic_webpage", "tether_browsing_display", "tether_quote"), "a web page"),
+    **dict.fromkeys(("user_editable_context", "model_editable_context"), SETTINGS),
+    **dict.fromkeys(("execution_output", "system_error", "computer_output", "code"), TOOL),
+}
+"""The types of content that are left out, and why."""
+OMITTED_ROLES: Mapping[str, str] = {"system": SETTINGS, "tool": TOOL}
+"""The roles whose messages are left out, and why."""
+SPEAKERS: Mapping[str, str] = {"user": Role.USER.value, "assistant": Role.ASSISTANT.value}
 _MARKED = re.compile("\ue200([^\ue200-\ue202]*)(?:\ue202([^\ue200\ue201]*))?(?:\ue202[^\ue200\ue201]*)*\ue201")
 """What the program shows as a link, a picture or a card, between characters for private use."""
 _SOURCE_MARK = re.compile(r"【\d+[:†][^】\n]{0,200}】")
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """Which conversation it is."""
+
+    id: str
+    title: str | None
 
 
 class ChatGPTImporter:
@@ -38,7 +53,7 @@ class ChatGPTImporter:
 
     name = NAME
     title = "ChatGPT, an export: the ZIP, its folder or conversations.json"
-    fields: Mapping[str, str] = {  # noqa: RUF012  # never changed
+    fields: Mapping[str, str] = {
         "speaker": "user or assistant",
         "happened_at": "create_time of the message",
         "session": "the id of the conversation",
@@ -89,7 +104,7 @@ def _conversation(conversation: Mapping[str, Any]) -> Iterator[Episode | Omissio
         if not message:  # the root
             continue
         time = as_epoch(message.get("create_time")) or time
-        yield from _message(message, key, id_, title, time, f"{place}, message {number}")
+        yield from _message(message, key, _Heading(id_, title), time, f"{place}, message {number}")
     others = nodes.keys() - set(branch)
     for _ in range(sum(_is_said(as_mapping(nodes[key].get("message"))) for key in others)):
         yield Omission("a message of another branch, edited or made again later", place)
@@ -134,23 +149,17 @@ def _reason_to_omit(message: Mapping[str, Any]) -> str | None:
     role, kind = _role(message), as_mapping(message.get("content")).get("content_type")
     if as_mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") is True:
         return "a hidden message"
-    if not isinstance(kind, str):
-        return "a message without content"
-    if kind in THOUGHTS:
-        return "thoughts of the model"
-    if kind in WHOLE_PAGES:
-        return "a web page"
-    if kind in SETTINGS or role == "system":
-        return "instructions or settings"
-    if role == "tool" or kind in TOOL_OUTPUT:
-        return "a call or an output of a tool"
-    if message.get("recipient", "all") not in {"all", None}:
-        return "a call or an output of a tool"
-    return None if role in {"user", "assistant"} else "a message of an unknown role"
+    if not isinstance(kind, str) or not isinstance(role, str):
+        return "a message without content or role"
+    if reason := OMITTED_CONTENT.get(kind) or OMITTED_ROLES.get(role):
+        return reason
+    if (message.get("recipient") or "all") != "all":
+        return TOOL
+    return None if role in SPEAKERS else "a message of an unknown role"
 
 
 def _message(
-    message: Mapping[str, Any], key: str, conversation: str, title: str | None, time: datetime | None, place: str
+    message: Mapping[str, Any], key: str, heading: _Heading, time: datetime | None, place: str
 ) -> Iterator[Episode | Omission]:
     if reason := _reason_to_omit(message):
         yield Omission(reason, place)
@@ -169,16 +178,16 @@ def _message(
     if not text:
         yield Omission("a message without text", place)
         return
-    id_ = as_id(message.get("id")) or as_id(key) or content_id(conversation, text)
+    id_ = as_id(message.get("id")) or as_id(key) or content_id(heading.id, text)
     yield Episode(
         text,
         f"{NAME}:{id_}",
-        speaker=Role.USER.value if _role(message) == "user" else Role.ASSISTANT.value,
-        session=f"{NAME}:{conversation}",
+        speaker=SPEAKERS[str(_role(message))],
+        session=f"{NAME}:{heading.id}",
         happened_at=time,
-        title=title,
+        title=heading.title,
         source=NAME,
-        metadata={"origin": f"{conversation}/{id_}"},
+        metadata={"origin": f"{heading.id}/{id_}"},
     )
 
 

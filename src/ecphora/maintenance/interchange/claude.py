@@ -1,6 +1,7 @@
 """Imports Claude's export of one's data: a ZIP, its folder, conversations.json or projects.json."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -28,12 +29,20 @@ _OMITTED_BLOCKS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """Which conversation it is."""
+
+    id: str
+    title: str | None
+
+
 class ClaudeImporter:
     """Reads an export of Claude."""
 
     name = NAME
     title = "Claude, an export: the ZIP, its folder, conversations.json or projects.json"
-    fields: Mapping[str, str] = {  # noqa: RUF012  # never changed
+    fields: Mapping[str, str] = {
         "speaker": "user or assistant, from sender",
         "happened_at": "created_at of the message",
         "session": "the id of the conversation or project",
@@ -83,11 +92,11 @@ def _conversation(conversation: Mapping[str, Any]) -> Iterator[Episode | Omissio
         if speaker is None:
             yield Omission("a message of an unknown sender", place)
             continue
-        yield from _message(message, id_, title, speaker, time, place)
+        yield from _message(message, _Heading(id_, title), speaker, time, place)
 
 
 def _message(
-    message: Mapping[str, Any], conversation: str, title: str | None, speaker: str, time: datetime | None, place: str
+    message: Mapping[str, Any], heading: _Heading, speaker: str, time: datetime | None, place: str
 ) -> Iterator[Episode | Omission]:
     texts: list[str] = []
     for block in map(as_mapping, as_list(message.get("content"))):
@@ -100,28 +109,28 @@ def _message(
     text = "\n\n".join(texts)
     if not text and not as_list(message.get("content")):
         text = as_text(message.get("text"))
-    id_ = as_id(message.get("uuid")) or content_id(conversation, speaker, str(time), text)
+    id_ = as_id(message.get("uuid")) or content_id(heading.id, speaker, str(time), text)
 
     def episode(text: str, id_: str, title: str | None) -> Episode:
         return Episode(
             text,
             f"{NAME}:{id_}",
             speaker=speaker,
-            session=f"{NAME}:{conversation}",
+            session=f"{NAME}:{heading.id}",
             happened_at=time,
             title=title,
             source=NAME,
-            metadata={"origin": f"{conversation}/{id_}"},
+            metadata={"origin": f"{heading.id}/{id_}"},
         )
 
     attachments = [as_mapping(one) for one in as_list(message.get("attachments"))]
     if text:
-        yield episode(text, id_, title)
+        yield episode(text, id_, heading.title)
     elif not any(as_text(one.get("extracted_content")) for one in attachments):
         yield Omission("a message without text", place)
     for number, attachment in enumerate(attachments, 1):
         if content := as_text(attachment.get("extracted_content")):
-            yield episode(content, f"{id_}/attachment-{number}", as_name(attachment.get("file_name")) or title)
+            yield episode(content, f"{id_}/attachment-{number}", as_name(attachment.get("file_name")) or heading.title)
         else:
             yield Omission("an attached file", place)
     for _ in as_list(message.get("files")):
