@@ -20,7 +20,16 @@ NATIVE_FORMAT = "ecphora"
 """The format of Ecphora's own exports."""
 MCP_FORMAT = "mcp"
 """The format of MCP's reference memory server."""
-BUILT_IN: Mapping[str, str] = {}
+BUILT_IN: Mapping[str, str] = {
+    "chatgpt": "chatgpt:ChatGPTImporter",
+    "claude": "claude:ClaudeImporter",
+    "claude-code": "coding_transcripts:ClaudeCodeImporter",
+    "codex": "coding_transcripts:CodexImporter",
+    "discord": "discord:DiscordImporter",
+    "slack": "slack:SlackImporter",
+    "telegram": "telegram:TelegramImporter",
+    "whatsapp": "whatsapp:WhatsAppImporter",
+}
 """The class of each format of other programs, as ``module:class``, by the name of the format."""
 OWN_FORMATS = (NATIVE_FORMAT, MCP_FORMAT)
 """The formats that restore memories with all that belongs to them; they are no episodes."""

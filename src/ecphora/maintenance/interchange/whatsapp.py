@@ -39,8 +39,10 @@ _HEADER = re.compile(
 _NAME = re.compile(rf"[{_MARKS}]*(?P<name>[^:\n\"“”«»]{{1,120}}?):(?:{_GAP}|$)", re.DOTALL)
 _AFTERNOON = frozenset({"下午", "午後", "오후", "م", "μμ", "μ.μ."})
 _ATTACHED = re.compile(
-    rf"^[{_MARKS}]*(?:<[^<>\n:]{{3,30}}:{_GAP}?[^<>\n]+>|[^\n]*\.\w{{2,5}}{_GAP}\([^()\n]{{5,40}}\))[ \t]*$",
-    re.MULTILINE,
+    rf"^[{_MARKS}]*(?:<[^<>\n:]{{3,30}}:{_GAP}?[^<>\n]+\.\w{{2,5}}>"
+    rf"|[^\n]*\.\w{{2,5}}{_GAP}\((?:[^()\n]*(?:attach|angehängt|adjunt|joint|allegat|anexad|bijgevoegd|załącz|прикреп"
+    rf"|ekli|添付|附件)[^()\n]*)\))[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
 )
 """The name of a file that belongs to a message: ``<attached: 1.jpg>`` on iOS, ``1.jpg (file attached)`` on Android."""
 _LEFT_OUT = re.compile(r"<[^<>\n\d]{4,60}>\Z")
