@@ -118,7 +118,7 @@ def _read_workspace(files: ExportFiles, omissions: list[Omission]) -> _Workspace
 
 
 def _records(files: ExportFiles, patterns: tuple[str, ...], omissions: list[Omission]) -> Iterator[Mapping[str, Any]]:
-    """The objects of the lists with some names; the first files with a name that has no folder of a channel."""
+    """The objects of the lists with some names."""
     for name in files.find(*patterns):
         with files.open(name) as file:
             try:

@@ -106,9 +106,11 @@ def _message(message: Mapping[str, Any], chat: Mapping[str, Any], place: str) ->
     time = _time(message)
     id_ = as_id(message.get("id")) or content_id(str(time), text)
     is_personal = chat.get("type") in tuple(PERSONAL)
-    metadata: Metadata = {"origin": f"{chat_id}/{id_}"}
-    metadata |= {} if chat_name is None else {"conversation": chat_name}
-    metadata |= {} if author is None or sender is None else {"forwarded_by": sender}
+    metadata: Metadata = {
+        "origin": f"{chat_id}/{id_}",
+        **({} if chat_name is None else {"conversation": chat_name}),
+        **({} if author is None or sender is None else {"forwarded_by": sender}),
+    }
     yield Episode(
         text,
         f"{NAME}:{chat_id}/{id_}",
