@@ -181,7 +181,9 @@ def test_marks_of_sources_are_removed_and_names_kept(write: Writer) -> None:
 
 def test_message_without_a_time_has_that_of_the_message_before(write: Writer) -> None:
     talk = conversation(
-        message("a", "user", "A", at=None), message("b", "assistant", "B", at=MADE + 9), message("c", "user", "C", at=None)
+        message("a", "user", "A", at=None),
+        message("b", "assistant", "B", at=MADE + 9),
+        message("c", "user", "C", at=None),
     )
     times = [one.happened_at for one in read(write("c.json", [talk]))[0]]
     assert times == [datetime.fromtimestamp(MADE + extra, UTC) for extra in (0, 9, 9)]
@@ -195,8 +197,11 @@ def test_what_is_no_conversation_is_left_out_with_its_place(write: Writer) -> No
 def test_file_that_is_cut_off_gives_what_it_has(write: Writer) -> None:
     whole = json.dumps([TALK, conversation(message("z", "user", "Lost"), title="z")])
     found, omitted = read(write("c.json", whole[:-20]))
-    assert ([one.text for one in found], omitted) == (["I moved to Porto.", "Welcome!"], {"the rest of a broken file": 1})
-    with pytest.raises(json_stream.BrokenJson, match="ends too early|is not JSON"):
+    assert ([one.text for one in found], omitted) == (
+        ["I moved to Porto.", "Welcome!"],
+        {"the rest of a broken file": 1},
+    )
+    with pytest.raises(json_stream.BrokenJson, match=r"ends too early|is not JSON"):
         read(write("c.json", whole[:100]))
 
 

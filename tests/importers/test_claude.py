@@ -123,7 +123,9 @@ def test_documents_of_projects_are_memories(write: Writer) -> None:
 
 
 def test_malformed_parts_are_left_out(write: Writer) -> None:
-    talk = conversation(5, message("a", "robot", "x"), message("b", "human"), message("c", "human", "Hi", created_at="?"))
+    talk = conversation(
+        5, message("a", "robot", "x"), message("b", "human"), message("c", "human", "Hi", created_at="?")
+    )
     (one,), omitted = read(write("c.json", [talk, "x"]))
     assert one.happened_at == datetime(2026, 1, 10, 9, 30, 0, 123456, UTC), "the time of the message before"
     assert omitted == {"a message of an unknown sender": 2, "a message without text": 1, "what is no conversation": 1}

@@ -45,7 +45,9 @@ class TestContract(ImporterContract):
 
     @pytest.fixture
     def sample(self, write: Writer) -> str:
-        return write("export", {"result.json": chat(said(1, "I moved to Porto."), said(2, "Yes")), "photos/a.jpg": b"x"})
+        return write(
+            "export", {"result.json": chat(said(1, "I moved to Porto."), said(2, "Yes")), "photos/a.jpg": b"x"}
+        )
 
 
 def test_message_has_its_speaker_time_chat_and_origin(write: Writer) -> None:

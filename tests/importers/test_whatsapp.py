@@ -172,7 +172,9 @@ def test_chat_has_the_name_of_its_file(name: str, content: Any, session: str, wr
 
 
 def test_date_that_does_not_exist_is_left_out_with_its_line(write: Writer) -> None:
-    found = list(whatsapp.WhatsAppImporter().read(write("c.txt", "x\n31/02/25, 10:00 - Ana: A\n13/01/25, 10:00 - Ana: B")))
+    found = list(
+        whatsapp.WhatsAppImporter().read(write("c.txt", "x\n31/02/25, 10:00 - Ana: A\n13/01/25, 10:00 - Ana: B"))
+    )
     assert [(one.reason, one.place) for one in found if isinstance(one, Omission)] == [
         ("a line before the first message", "line 1"),
         ("a message whose date there is not", "c.txt, line 2"),

@@ -21,6 +21,8 @@ MAX_VALUE_CHARS = 1 << 28
 _UNDECIDED_CHARS = 16
 """An error so near to the end of what was read may be one only because the rest is missing."""
 _SPACE = " \t\n\r"
+_DELIMITERS = frozenset(f"{_SPACE},:]}}")
+"""What ends a number, which else may go on in the next piece."""
 
 
 class BrokenJson(InvalidInput):
@@ -112,7 +114,8 @@ class _Reader:
             except (ValueError, RecursionError) as error:  # a number of too many digits, too many brackets
                 raise self._broken(f"cannot be read: {error}") from error
             else:
-                if end < len(self._text) or self._is_complete:  # else a number may go on
+                rest = self._text[end : end + _UNDECIDED_CHARS]
+                if self._is_complete or rest[:1] in _DELIMITERS or len(rest) == _UNDECIDED_CHARS:
                     self._at = end
                     return value
             self._read_on()
