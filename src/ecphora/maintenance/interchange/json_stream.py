@@ -110,7 +110,8 @@ class _Reader:
             except json.JSONDecodeError as error:
                 is_cut = error.msg.startswith("Unterminated") or error.pos > len(self._text) - _UNDECIDED_CHARS
                 if self._is_complete or not is_cut:
-                    raise self._broken(f"is not JSON: {error.msg}") from error
+                    problem = "ends too early" if is_cut else f"is not JSON: {error.msg}"
+                    raise self._broken(problem) from error
             except (ValueError, RecursionError) as error:  # a number of too many digits, too many brackets
                 raise self._broken(f"cannot be read: {error}") from error
             else:
