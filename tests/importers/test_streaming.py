@@ -34,7 +34,11 @@ def counts(report: ImportReport) -> tuple[int, int, int]:
 
 
 def test_report_counts_what_was_found_stored_and_left_out(memory: Memory) -> None:
-    items = [*episodes(3), *(Omission("a picture", f"line {n}") for n in range(5)), Omission("a sound")]
+    items: list[Episode | Omission] = [
+        *episodes(3),
+        *(Omission("a picture", f"line {n}") for n in range(5)),
+        Omission("a sound"),
+    ]
     items.append(Episode("Earlier", speaker="Bo", happened_at="2025-01-01", source="x"))
     report = import_episodes(memory, items)
     assert counts(report) == (4, 0, 0)
@@ -134,7 +138,7 @@ def test_options_set_the_trust_and_the_user(memory: Memory) -> None:
     assert [(node.speaker, node.trust) for node in memory.find(order="recorded_at")] == [("user", 0.5), ("Bo", 0.5)]
     for wrong in ({"trust": 2}, {"trust": "x"}, {"user": ""}):
         with pytest.raises(InvalidInput):
-            ImportOptions(**wrong)  # type: ignore[arg-type]
+            ImportOptions(**wrong)
 
 
 def test_episode_that_cannot_be_stored_is_left_out(memory: Memory) -> None:

@@ -92,7 +92,7 @@ def test_order_of_day_and_month_follows_from_the_whole_file(
     """By a number above 12, or else by the order in which the messages go forward in time."""
     text = "\n".join(f"{date}, 10:00 - Ana: Message {number}" for number, date in enumerate(dates))
     found, _ = read(write("chat.txt", text))
-    assert found[0].happened_at == datetime(*first, 10)  # type: ignore[misc, arg-type]  # noqa: DTZ001
+    assert found[0].happened_at == datetime(*first, 10)  # type: ignore[call-arg, arg-type]  # noqa: DTZ001
     assert len(found) == len(dates)
 
 

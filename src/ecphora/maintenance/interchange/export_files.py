@@ -16,8 +16,8 @@ MAX_FILES = 200_000
 """The files of a folder that are looked at."""
 MAX_DEPTH = 8
 """The folders below a folder that are looked at."""
-HEAD_BYTES = 262_144
-"""How much of a file is read to recognize its format."""
+HEAD_BYTES, MAX_HEADS = 262_144, 50
+"""How much of a file is read to recognize its format, and of how many files."""
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, UnicodeError, ValueError)
 """What reading from a ZIP may raise: damage, encryption, an unknown compression, or a strange name."""
 
@@ -148,7 +148,8 @@ def looks_like(path: str, patterns: Collection[str], *signs: bytes) -> bool:
     """Whether a file of an export has one of some names, and all signs in its first bytes; never raises."""
     try:
         with ExportFiles(path) as files:
-            return any(all(sign in head for sign in signs) for head in map(files.head, files.find(*patterns)[:3]))
+            names = files.find(*patterns)[:MAX_HEADS]
+            return any(all(sign in head for sign in signs) for head in map(files.head, names))
     except (InvalidInput, OSError, ValueError):
         return False
 

@@ -33,7 +33,7 @@ BUILT_IN: Mapping[str, str] = {
 """The class of each format of other programs, as ``module:class``, by the name of the format."""
 OWN_FORMATS = (NATIVE_FORMAT, MCP_FORMAT)
 """The formats that restore memories with all that belongs to them; they are no episodes."""
-_HEAD_BYTES = 65_536
+_HEAD_BYTES = 1 << 20
 """How much of a file is read to recognize Ecphora's own formats."""
 
 

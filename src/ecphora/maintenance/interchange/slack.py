@@ -80,8 +80,9 @@ class SlackImporter:
                 with files.open(name) as file:
                     try:
                         for place, value in read_values(meter.wrap(file), name, (("*",),)):
-                            found = True
-                            yield from _message(as_mapping(value), channel, workspace, f"{name}, {place[-1]}")
+                            message = as_mapping(value)
+                            found = found or "ts" in message
+                            yield from _message(message, channel, workspace, f"{name}, {place[-1]}")
                     except BrokenJson as error:
                         yield Omission("a file, or the rest of it, that is not JSON", str(error))
             if not found:
