@@ -77,6 +77,18 @@ def test_dry_run_writes_nothing() -> None:
     assert [one["name"] for one in answer("scopes")] == ["default"]
 
 
+def test_dry_run_counts_what_is_there_twice_once() -> None:
+    """A session of Claude Code that was resumed repeats its lines in another file."""
+    line = '{"type": "user", "sessionId": "s", "uuid": "u", "message": {"content": "Hi"}}\n'
+    for name in ("a.jsonl", "b.jsonl"):
+        Path("sessions").mkdir(exist_ok=True)
+        Path("sessions", name).write_text(line)
+    dry = answer("import", "sessions", "--dry-run")
+    assert (dry["messages"], dry["created"], dry["existing"]) == (2, 1, 1)
+    done = answer("import", "sessions")
+    assert (done["messages"], done["created"], done["existing"]) == (2, 1, 1)
+
+
 def test_trust_and_user_are_options() -> None:
     ecphora("import", "WhatsApp Chat with Ana.txt", "--trust", "0.5", "--as", "Ana")
     found = answer("find", "--order", "happened_at")["memories"]

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,15 +16,25 @@ from ..language.chat_roles import Role
 from ..maintenance.interchange import formats
 from ..maintenance.interchange.streaming import (
     ImportOptions,
-    ImportReport,
     ImportSummary,
     import_episodes,
     summarize,
 )
 from ..model.text_format import count_noun, iso_minute
 from ..model.times import check_zone
-from .context import FUTURE_REVISION, CommandContext, HomePath, check_output_path, common_options, read_stdin
+from .context import (
+    FUTURE_REVISION,
+    CommandContext,
+    HomePath,
+    NoEmbedder,
+    check_output_path,
+    common_options,
+    read_stdin,
+)
 from .render import progress_bar
+
+if TYPE_CHECKING:
+    from ..memory import Memory
 
 NO_LIMIT = 2**31
 """More memories than a scope has."""
@@ -228,20 +238,17 @@ def _import_format(
             context.print_line(line)
     if options.user is not None and Role.USER.value not in summary.speakers:
         context.note(f"note: nothing in the file is said by {options.user!r}")
-    if dry_run and not _exists(context):
-        report = ImportReport(summary.messages, dry_run=True, found=summary)
-    else:
-        writing = progress_bar(context.err, "importing", is_shown=context.has_progress_bar)
-        with context.open_memory(create=not dry_run, needs_embedder=True) as memory, writing as progress:
-            report = import_episodes(
-                memory,
-                found.read(path),
-                restore=restore,
-                dry_run=dry_run,
-                progress=progress,
-                total=summary.messages,
-                options=options,
-            )
+    writing = progress_bar(context.err, "importing", is_shown=context.has_progress_bar)
+    with _open_target(context, dry_run=dry_run) as memory, writing as progress:
+        report = import_episodes(
+            memory,
+            found.read(path),
+            restore=restore,
+            dry_run=dry_run,
+            progress=progress,
+            total=summary.messages,
+            options=options,
+        )
     if context.as_json:
         context.write_json({"format": found.name, **report.to_dict()})
         return
@@ -249,6 +256,21 @@ def _import_format(
         f"{'would import' if dry_run else 'imported'} {count_noun(report.created, 'memory', 'memories')}; "
         f"{report.existing:,} existed already, {report.blocked:,} were blocked because they were forgotten here"
     )
+
+
+@contextmanager
+def _open_target(context: CommandContext, *, dry_run: bool) -> Iterator["Memory"]:
+    """The memory to import into; for a dry run without the scope, an empty one that is deleted afterwards."""
+    from ..memory import Memory  # noqa: PLC0415
+
+    if not dry_run or _exists(context):
+        with context.open_memory(create=not dry_run, needs_embedder=not dry_run) as memory:
+            yield memory
+        return
+    with tempfile.TemporaryDirectory(prefix="ecphora-") as folder:
+        name = str(Path(folder) / "empty.db")
+        with Memory(name, embedder=NoEmbedder(""), reranker=None, zone=context.settings.zone) as memory:
+            yield memory
 
 
 def _exists(context: CommandContext) -> bool:
