@@ -192,7 +192,11 @@ def test_import_error_is_one_line() -> None:
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "error: line 2: id is missing\n"
     Path("bad.jsonl").write_bytes(b"\xff\xfe")
-    assert "UTF-8" in ecphora("import", "bad.jsonl").stderr
+    assert "UTF-8" in ecphora("import", "bad.jsonl", "--format", "ecphora").stderr
+    assert (
+        "'bad.jsonl' has no known format; choose one with --format: ecphora, mcp"
+        in ecphora("import", "bad.jsonl").stderr
+    )
     assert ecphora("import", "none.jsonl").exit_code == 1
 
 

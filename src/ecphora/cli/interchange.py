@@ -5,20 +5,41 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidInput, InvalidText
-from ..maintenance.interchange import importers
-from ..model.text_format import count_noun
-from .context import CommandContext, HomePath, check_output_path, common_options, read_stdin
+from ..language.chat_roles import Role
+from ..maintenance.interchange import formats
+from ..maintenance.interchange.streaming import (
+    ImportOptions,
+    ImportSummary,
+    import_episodes,
+    summarize,
+)
+from ..model.text_format import count_noun, iso_minute
+from ..model.times import check_zone
+from .context import (
+    FUTURE_REVISION,
+    CommandContext,
+    HomePath,
+    NoEmbedder,
+    check_output_path,
+    common_options,
+    read_stdin,
+)
 from .render import progress_bar
+
+if TYPE_CHECKING:
+    from ..memory import Memory
 
 NO_LIMIT = 2**31
 """More memories than a scope has."""
+MAX_SHOWN = 10
+"""The speakers of a file that are shown."""
 
 
 @click.command()
@@ -26,8 +47,8 @@ NO_LIMIT = 2**31
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice([importers.NATIVE_FORMAT, importers.MCP_FORMAT]),
-    default=importers.NATIVE_FORMAT,
+    type=click.Choice([formats.NATIVE_FORMAT, formats.MCP_FORMAT]),
+    default=formats.NATIVE_FORMAT,
     show_default=True,
     help="The format: ecphora, or mcp for a new file of the reference memory server of MCP.",
 )
@@ -42,7 +63,7 @@ def export(context: CommandContext, *, file: str, format_name: str, vectors: boo
 
     With --format mcp, only what was imported in this format is written, and no file is replaced.
     """
-    if format_name == importers.MCP_FORMAT:
+    if format_name == formats.MCP_FORMAT:
         if vectors:
             raise click.UsageError("--vectors is for exports of ecphora; leave it out with --format")
         _export_graph(context, file)
@@ -103,32 +124,63 @@ def _atomic_output(file: str) -> Any:
     "--format",
     "format_name",
     metavar="NAME",
-    default=importers.NATIVE_FORMAT,
-    show_default=True,
-    help="The format of the file: ecphora for an export, mcp for a file of the reference memory server of MCP, or that "
-    "of a plug-in (ecphora plugins lists them).",
+    help="The format, as docs/how-to/import.md lists them, or that of a plug-in.  [default: recognized from the file]",
 )
 @click.option("--restore", is_flag=True, help="Also import what was forgotten here on purpose.")
 @click.option(
     "--change-existing",
     is_flag=True,
-    help="Also import what ends, archives, links or blocks memories that the file does not bring.",
+    help="Of an export: also import what ends, archives, links or blocks memories that the file does not bring.",
 )
+@click.option("--dry-run", is_flag=True, help="Write nothing; show what the file holds and what would be imported.")
+@click.option(
+    "--trust",
+    type=click.FloatRange(0, 1),
+    metavar="NUMBER",
+    help="The trust of what is imported, 0 to 1.  [default: 1]",
+)
+@click.option("--as", "user", metavar="NAME", help="The speaker in the file who is you; becomes the speaker user.")
 @common_options
-def import_(context: CommandContext, *, file: str, format_name: str, restore: bool, change_existing: bool) -> None:
-    """Read an export into a scope, which may already hold memories.
+def import_(
+    context: CommandContext,
+    *,
+    file: str,
+    format_name: str | None,
+    restore: bool,
+    change_existing: bool,
+    dry_run: bool,
+    trust: float | None,
+    user: str | None,
+) -> None:
+    """Read an export, or a file or folder of another program, into a scope, which may already hold memories.
 
-    The whole file is checked before anything is written. Importing it twice changes nothing, and ecphora undo takes it
-    back. With --format, a file or folder of another program is read.
+    The whole file is checked before anything is written. Importing it twice changes nothing, and an import that was
+    interrupted is started again. ecphora undo takes back the import of an export.
     """
-    if change_existing and format_name != importers.NATIVE_FORMAT:
+    if change_existing and format_name not in {None, formats.NATIVE_FORMAT}:
         raise click.UsageError("--change-existing is for exports of ecphora; leave it out with --format")
-    if format_name == importers.MCP_FORMAT:
-        _import_graph(context, file, restore=restore)
-        return
-    if format_name != importers.NATIVE_FORMAT:
-        _import_with_plugin(context, file, format_name, restore=restore)
-        return
+    with _file_of(file) if format_name not in formats.OWN_FORMATS else nullcontext(file) as path:
+        own = format_name if format_name in formats.OWN_FORMATS else None
+        if format_name is None:
+            own = formats.own_format(path)
+        if own is None:
+            if change_existing:
+                raise click.UsageError("--change-existing is for exports of ecphora, and the file is none")
+            options = ImportOptions(trust, user)
+            _import_format(context, path, format_name, options=options, restore=restore, dry_run=dry_run)
+            return
+        if dry_run or trust is not None or user is not None:
+            raise click.UsageError("--dry-run, --trust and --as are for files of other programs; leave them out")
+        if own == formats.MCP_FORMAT:
+            if change_existing:
+                raise click.UsageError("--change-existing is for exports of ecphora, and the file is none")
+            _import_graph(context, path, restore=restore)
+        else:
+            _import_export(context, path, restore=restore, change_existing=change_existing)
+
+
+def _import_export(context: CommandContext, file: str, *, restore: bool, change_existing: bool) -> None:
+    """Read an export of Ecphora."""
     bar = progress_bar(context.err, "importing", is_shown=context.has_progress_bar)
     with context.open_memory(create=True, needs_embedder=True) as memory, _open_lines(file) as lines, bar as progress:
         count = memory.import_(lines, restore=restore, change_existing=change_existing, progress=progress)
@@ -167,21 +219,93 @@ def _import_graph(context: CommandContext, file: str, *, restore: bool) -> None:
     context.note_all(added.notices)
 
 
-def _import_with_plugin(context: CommandContext, file: str, format_name: str, *, restore: bool) -> None:
-    """Remember the episodes that a plug-in reads; the file is read completely before the first is written."""
+def _import_format(
+    context: CommandContext,
+    path: str,
+    format_name: str | None,
+    *,
+    options: ImportOptions,
+    restore: bool,
+    dry_run: bool,
+) -> None:
+    """Import the episodes of another program: read all of the file once to say what it holds, then store it."""
+    found = formats.find_format(path, format_name)
     reading = progress_bar(context.err, "reading", is_shown=context.has_progress_bar)
-    with _file_of(file) as path, reading as progress:
-        episodes = importers.read_episodes(format_name, path, progress=progress)
+    with reading as progress:
+        summary = summarize(found.read(path, progress=progress), check_zone(context.settings.zone), options)
+    if not context.as_json:
+        for line in _describe(found, summary):
+            context.print_line(line)
+    if options.user is not None and Role.USER.value not in summary.speakers:
+        context.note(f"note: nothing in the file is said by {options.user!r}")
     writing = progress_bar(context.err, "importing", is_shown=context.has_progress_bar)
-    with context.open_memory(create=True, needs_embedder=True) as memory, writing as progress:
-        result = memory.remember(episodes, restore=restore, progress=progress)
+    with _open_target(context, dry_run=dry_run) as memory, writing as progress:
+        report = import_episodes(
+            memory,
+            found.read(path),
+            restore=restore,
+            dry_run=dry_run,
+            progress=progress,
+            total=summary.messages,
+            options=options,
+        )
     if context.as_json:
-        context.write_json(result)
+        context.write_json({"format": found.name, **report.to_dict()})
         return
     context.print_line(
-        f"imported {count_noun(len(result.created), 'memory', 'memories')}; {len(result.existing):,} existed already, "
-        f"{len(result.blocked):,} were blocked because they were forgotten here"
+        f"{'would import' if dry_run else 'imported'} {count_noun(report.created, 'memory', 'memories')}; "
+        f"{report.existing:,} existed already, {report.blocked:,} were blocked because they were forgotten here"
     )
+
+
+@contextmanager
+def _open_target(context: CommandContext, *, dry_run: bool) -> Iterator["Memory"]:
+    """The memory to import into; for a dry run without the scope, an empty one that is deleted afterwards."""
+    from ..memory import Memory  # noqa: PLC0415
+
+    if not dry_run or _exists(context):
+        with context.open_memory(create=not dry_run, needs_embedder=not dry_run) as memory:
+            yield memory
+        return
+    with tempfile.TemporaryDirectory(prefix="ecphora-") as folder:
+        name = str(Path(folder) / "empty.db")
+        with Memory(name, embedder=NoEmbedder(""), reranker=None, zone=context.settings.zone) as memory:
+            yield memory
+
+
+def _exists(context: CommandContext) -> bool:
+    """Whether there is a scope to compare with."""
+    if context.settings.store is None and not context.file.exists():
+        return False
+    store = context.open_store()
+    try:
+        return bool(store.changes_since(context.settings.scope, FUTURE_REVISION).revision)
+    finally:
+        store.close()
+
+
+def _describe(found: formats.Format, summary: ImportSummary) -> Iterator[str]:
+    """Lines that say what a file holds, what becomes of it, and what is left out."""
+    yield f"format: {found.name}" + ("" if found.title == found.name else f" ({found.title})")
+    conversations = count_noun(summary.conversations, "conversation", "conversations")
+    yield f"found: {count_noun(summary.messages, 'message', 'messages')} in {conversations}{_period(summary)}"
+    if summary.speakers:
+        shown = [f"{name} ({count:,})" for name, count in list(summary.speakers.items())[:MAX_SHOWN]]
+        more = len(summary.speakers) - len(shown)
+        yield f"speakers: {', '.join(shown)}" + (f" and {more:,} more" if more else "")
+    for name, origin in found.fields.items():
+        yield f"{name}: {origin}"
+    for reason, count in summary.omitted.items():
+        places = summary.places.get(reason, ())
+        shown = [*places, "…"] if places and count > len(places) else list(places)
+        yield f"left out: {count:,} × {reason}" + (f" ({'; '.join(shown)})" if shown else "")
+
+
+def _period(summary: ImportSummary) -> str:
+    """From when to when the messages of a file are."""
+    if summary.first is None or summary.last is None:
+        return ""
+    return f", {iso_minute(summary.first)} to {iso_minute(summary.last)}"
 
 
 @contextmanager

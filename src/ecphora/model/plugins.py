@@ -48,7 +48,12 @@ BUILT_IN_NAMES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "embedders": frozenset({"e5", "minilm", "hashing", "openai", "sentence-transformers"}),
         "extractors": frozenset({"rules", "llm"}),
-        "importers": frozenset({"ecphora", "mcp"}),
+        "importers": frozenset(
+            {
+                *("ecphora", "mcp"),
+                *("chatgpt", "claude", "claude-code", "codex", "discord", "slack", "telegram", "whatsapp"),
+            }
+        ),
         "stores": frozenset({"sqlite", "file"}),
         "strategies": frozenset(
             {

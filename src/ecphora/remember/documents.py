@@ -323,7 +323,7 @@ def _as_occurrence(episode: CheckedEpisode, number: int) -> CheckedEpisode:
     return replace(episode, id=id_, chunks=chunks)
 
 
-SILENT_CALLERS = ("ecphora.cli.", "ecphora.remote.", "ecphora.tools.", "ecphora.memory")
+SILENT_CALLERS = ("ecphora.cli.", "ecphora.remote.", "ecphora.tools.", "ecphora.memory", "ecphora.maintenance.")
 """The modules that report themselves what was blocked."""
 
 

@@ -1,0 +1,292 @@
+"""Imports a chat that WhatsApp has exported as text: a .txt of Android or iOS, its ZIP, or its folder.
+
+The lines are written for people, in the language and with the dates of the phone. Whether the day or the month comes
+first follows from all dates of the file, so the file is read twice. The times have no zone: they are local time.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import IO
+
+from ...errors import InvalidInput
+from ...model.ids import content_id
+from ...model.ports import Progress
+from ...model.reprs import show
+from ...model.types import Episode, Omission
+from .export_files import HEAD_BYTES, ExportFiles, Meter, base_name
+from .json_values import as_name, as_text
+
+NAME = "whatsapp"
+PATTERNS = ("*.txt",)
+ENCODING = "utf-8-sig"
+MEDIA, SYSTEM, DELETED = "a picture, sound, video or file", "a message of the program", "a deleted message"
+_MARKS = "\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff"
+_GAP = "[ \u00a0\u202f\u2009]"
+_HALF = (
+    rf"(?P<half>[aApP]{_GAP}?\.?{_GAP}?[mM]\.?|[ap]\.{_GAP}?m\.?|上午|下午|午前|午後|오전|오후|ص|م|πμ|μμ|π\.μ\.|μ\.μ\.)"
+)
+_HEADER = re.compile(
+    rf"[{_MARKS}]*(?P<bracket>\[)?[{_MARKS}]*"
+    rf"(?P<a>\d{{1,4}})(?P<separator>[./-]){_GAP}?(?P<b>\d{{1,2}})[./-]{_GAP}?(?P<c>\d{{1,4}})\.?"
+    rf",?{_GAP}+{_HALF.replace('half', 'half_before')}?{_GAP}?"
+    rf"(?P<hour>\d{{1,2}})[:.](?P<minute>\d{{2}})(?:[:.](?P<second>\d{{2}}))?"
+    rf"(?:{_GAP}*{_HALF})?(?P<close>\])?"
+    rf"(?P<dash>{_GAP}[-–]{_GAP}|{_GAP})"
+)
+_NAME = re.compile(rf"[{_MARKS}]*(?P<name>[^:\n\"“”«»]{{1,120}}?):(?:{_GAP}|$)", re.DOTALL)
+_AFTERNOON = frozenset({"下午", "午後", "오후", "م", "μμ", "μ.μ."})
+_ATTACHED = re.compile(
+    rf"^[{_MARKS}]*(?:<[^<>\n:]{{3,30}}:{_GAP}?[^<>\n]+\.\w{{2,5}}>"
+    rf"|[^\n]*\.\w{{2,5}}{_GAP}\((?:[^()\n]*(?:attach|angehängt|adjunt|joint|allegat|anexad|bijgevoegd|załącz|прикреп"
+    rf"|ekli|添付|附件)[^()\n]*)\))[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The name of a file that belongs to a message: ``<attached: 1.jpg>`` on iOS, ``1.jpg (file attached)`` on Android."""
+_LEFT_OUT = re.compile(r"<[^<>\n\d]{4,60}>\Z")
+"""What Android writes for media that were not exported: ``<Media omitted>`` in its language."""
+_LEFT_OUT_WORDS = (
+    "omitted", "weggelassen", "ausgeschlossen", "omitido", "omitida", "omitidos", "absent", "absente", "omis", "omise",
+    "omesso", "omessa", "omessi", "ocultado", "ocultada", "oculto", "oculta", "weggelaten", "pominięto", "utelämnad",
+)  # fmt: skip
+"""The last word of what iOS writes for media that were not exported."""
+_EDITED = re.compile(
+    rf"{_GAP}*[{_MARKS}]*<[^<>\n]*(?:edit|bearbeit|modifi|bewerk|redig|измен|редаг|düzen|編集|编辑|편집|muokat)[^<>\n]*>"
+    rf"[{_MARKS}]*\Z",
+    re.IGNORECASE,
+)
+"""What the program adds to an edited message."""
+_DELETED = frozenset(
+    {
+        "this message was deleted", "you deleted this message", "diese nachricht wurde gelöscht",
+        "du hast diese nachricht gelöscht", "se eliminó este mensaje", "este mensaje fue eliminado",
+        "eliminaste este mensaje", "ce message a été supprimé", "vous avez supprimé ce message",
+        "questo messaggio è stato eliminato", "hai eliminato questo messaggio", "mensagem apagada",
+        "esta mensagem foi apagada", "essa mensagem foi apagada", "você apagou esta mensagem",
+        "apagou esta mensagem", "dit bericht is verwijderd", "je hebt dit bericht verwijderd",
+        "данное сообщение удалено", "вы удалили данное сообщение", "bu mesaj silindi", "bu mesajı sildiniz",
+        "ta wiadomość została usunięta", "usunięto tę wiadomość", "null",
+    }
+)  # fmt: skip
+"""The texts of deleted messages, in lower case and without a full stop."""
+_KEPT_AFTER_MARK = re.compile(r"(?:poll|umfrage|encuesta|sondage|sondaggio|enquete|location|standort)\b", re.IGNORECASE)
+"""How a text may begin that the program has marked, though the user has written it."""
+_CHAT_NAME = re.compile(r"^.*?whatsapp.*?(?:\s-\s|\s(?:with|mit|con|avec|com|met|med|z)\s)(?P<name>.+)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _DateOrder:
+    """Where year, month and day stand in the dates of a file."""
+
+    year: int
+    month: int
+    day: int
+
+
+YEAR_FIRST, DAY_FIRST, MONTH_FIRST = _DateOrder(0, 1, 2), _DateOrder(2, 1, 0), _DateOrder(2, 0, 1)
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message as it is being read: its header, its text so far, and the number of its first line."""
+
+    header: re.Match[str]
+    lines: list[str]
+    number: int
+
+
+class WhatsAppImporter:
+    """Reads a chat that WhatsApp has exported."""
+
+    name = NAME
+    title = "WhatsApp, an exported chat: the .txt, its ZIP or folder"
+    fields: Mapping[str, str] = {
+        "speaker": "the name before the colon",
+        "happened_at": "date and time of the message, local time of --zone",
+        "session": "the name of the chat, from the name of the file",
+    }
+
+    def matches(self, path: str, /) -> bool:
+        """Whether one of the first lines begins with a date and a time, as messages do."""
+        try:
+            with ExportFiles(path) as files:
+                names = [name for name in files.find(*PATTERNS) if name.lower().endswith(".txt")]
+                return any(_begins_as_chat(files.head(name)) for name in names[:3])
+        except (InvalidInput, OSError, ValueError):
+            return False
+
+    def read(self, path: str, /, *, progress: Progress | None = None) -> Iterator[Episode | Omission]:
+        """Yield the messages in the order of the file."""
+        with ExportFiles(path) as files:
+            names = files.find(*PATTERNS)
+            meter, found = Meter(2 * files.size(names), progress), False
+            for name in names:
+                with files.open(name) as file:
+                    order = _find_order(_lines(meter, file, name))
+                if order is None:
+                    yield Omission("a file that is no chat", name)
+                    continue
+                found = True
+                chat = _chat_name(files, name)
+                with files.open(name) as file:
+                    yield from _episodes(_messages(_lines(meter, file, name)), order, chat, name)
+            if not found:
+                raise InvalidInput(f"{show(path)} holds no chat of WhatsApp")
+            meter.finish()
+
+
+def _begins_as_chat(head: bytes) -> bool:
+    text = head[:HEAD_BYTES].decode(ENCODING, "ignore")
+    headers = [found for line in text.splitlines()[:20] if (found := _header(line))]
+    return any(_NAME.match(found.string, found.end()) for found in headers) or len(headers) > 1
+
+
+def _lines(meter: Meter, file: IO[bytes], name: str) -> Iterator[str]:
+    """The lines of a file, without their ends; raises ``InvalidInput`` if it is not UTF-8."""
+    for number, line in enumerate(meter.wrap(file), 1):
+        try:
+            yield line.decode(ENCODING if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{name} is not UTF-8 in line {number}") from error
+
+
+def _header(line: str) -> re.Match[str] | None:
+    """The header of a line that begins a message."""
+    found = _HEADER.match(line)
+    if found is None:
+        return None
+    is_ios = bool(found["bracket"]) and bool(found["close"])
+    is_android = not found["bracket"] and not found["close"] and found["dash"].strip() in {"-", "–"}
+    return found if is_ios or is_android else None
+
+
+def _find_order(lines: Iterable[str]) -> _DateOrder | None:
+    """Where the day and the month stand in the dates of a file, from all of them; None if there is no date.
+
+    A number above 12 is a day. Without one, the order counts in which the messages go back in time less often.
+    """
+    largest, backward, last = [0, 0, 0], Counter[_DateOrder](), dict[_DateOrder, tuple[int, ...]]()
+    separator, has_english_half = "", False
+    for line in lines:
+        if (found := _header(line)) is None:
+            continue
+        values = (int(found["a"]), int(found["b"]), int(found["c"]))
+        largest = list(map(max, largest, values))
+        separator, has_english_half = found["separator"], has_english_half or found["half"] in {"AM", "PM"}
+        for order in (DAY_FIRST, MONTH_FIRST):
+            date = (values[order.year], values[order.month], values[order.day])
+            backward[order] += date < last.get(order, date)
+            last[order] = date
+    if not last:
+        return None
+    if largest[0] > 31:
+        return YEAR_FIRST
+    if (largest[0] > 12) != (largest[1] > 12):
+        return DAY_FIRST if largest[0] > 12 else MONTH_FIRST
+    if backward[DAY_FIRST] != backward[MONTH_FIRST]:
+        return min((DAY_FIRST, MONTH_FIRST), key=lambda order: backward[order])
+    return MONTH_FIRST if separator == "/" and has_english_half else DAY_FIRST
+
+
+def _messages(lines: Iterable[str]) -> Iterator[_Message | Omission]:
+    """The messages with all their lines."""
+    current: _Message | None = None
+    for number, line in enumerate(lines, 1):
+        if (header := _header(line)) is not None:
+            if current is not None:
+                yield current
+            current = _Message(header, [line[header.end() :]], number)
+        elif current is not None:
+            current.lines.append(line)
+        elif line.strip():
+            yield Omission("a line before the first message", f"line {number}")
+    if current is not None:
+        yield current
+
+
+def _episodes(
+    messages: Iterable[_Message | Omission], order: _DateOrder, chat: str, file: str
+) -> Iterator[Episode | Omission]:
+    repeats: Counter[str] = Counter()
+    for message in messages:
+        if isinstance(message, Omission):
+            yield message
+            continue
+        place = f"{base_name(file)}, line {message.number}"
+        time, body = _time(message.header, order), "\n".join(message.lines)
+        said = _NAME.match(body)
+        speaker = None if said is None else as_name(said["name"])
+        if said is None or speaker is None:
+            yield Omission(SYSTEM, place)
+            continue
+        if time is None:
+            yield Omission("a message whose date there is not", place)
+            continue
+        text, reasons = _text(body[said.end() :])
+        for reason in reasons:
+            yield Omission(reason, place)
+        if not text:
+            continue
+        id_ = content_id(chat, time.isoformat(), speaker, text)
+        repeats[id_] += 1
+        if repeats[id_] > 1:
+            id_ = content_id(id_, str(repeats[id_]))
+        yield Episode(
+            text,
+            f"{NAME}:{id_}",
+            speaker=speaker.removeprefix("~").strip() or speaker,
+            session=f"{NAME}:{chat}",
+            happened_at=time,
+            source=NAME,
+            metadata={"conversation": chat},
+        )
+
+
+def _text(body: str) -> tuple[str, list[str]]:
+    """The text of a message, and what is left out of it; empty if all is."""
+    reasons = [MEDIA] * len(_ATTACHED.findall(body))
+    body = _EDITED.sub("", _ATTACHED.sub("", body))
+    text = as_text(re.sub(f"[{_MARKS}]", "", body))
+    is_marked = body.lstrip(" ").startswith("\u200e")
+    last_word = text.rpartition(" ")[2].casefold()
+    if not text:
+        return "", reasons or ["a message without text"]
+    if text.casefold().rstrip(".") in _DELETED:
+        return "", [*reasons, DELETED]
+    if _LEFT_OUT.match(text) or ("\u200e" in body and last_word in _LEFT_OUT_WORDS and "\n" not in text):
+        return "", [*reasons, MEDIA]
+    if is_marked and not reasons and not _KEPT_AFTER_MARK.match(text):
+        return "", [SYSTEM]
+    return text, reasons
+
+
+def _time(header: re.Match[str], order: _DateOrder) -> datetime | None:
+    """The local time of a message."""
+    values = (int(header["a"]), int(header["b"]), int(header["c"]))
+    year, hour = values[order.year], int(header["hour"])
+    half = (header["half"] or header["half_before"] or "").lower()
+    if half:
+        is_afternoon = half.startswith("p") or half in _AFTERNOON
+        hour = hour % 12 + 12 * is_afternoon
+    try:
+        return datetime(  # noqa: DTZ001  # local time of the phone
+            year + 2000 if year < 100 else year,
+            values[order.month],
+            values[order.day],
+            hour,
+            int(header["minute"]),
+            int(header["second"] or 0),
+        )
+    except ValueError:
+        return None
+
+
+def _chat_name(files: ExportFiles, name: str) -> str:
+    """The name of the chat, from the name of its file, or of the ZIP or folder that it is in."""
+    for one in (base_name(name), files.path.name, files.path.absolute().parent.name):
+        if found := _CHAT_NAME.match(one.removesuffix(".txt").removesuffix(".zip")):
+            return as_name(found["name"]) or NAME
+    stem = base_name(name).removesuffix(".txt")
+    return as_name(stem if stem != "_chat" else files.path.name.removesuffix(".zip").removesuffix(".txt")) or NAME
