@@ -3,12 +3,14 @@
 import importlib
 import json
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 from platformdirs import user_data_path
 
 import ecphora
@@ -173,3 +175,74 @@ def test_page_of_the_server_package_proves_the_name_of_the_entry(entry: dict[str
     """The registry looks for this mark on the page of the package."""
     assert f"mcp-name: {entry['name']} -->" in (MCP / "README.md").read_text(encoding="utf-8")
     assert read_toml(MCP / "pyproject.toml")["project"]["readme"] == "README.md"
+
+
+# ---- other places: conda, GitHub
+
+
+def read_yaml(path: str) -> Any:
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def requirements(lines: list[str]) -> set[tuple[str, str]]:
+    """The names and versions of requirements as PyPI or conda writes them, without spaces and marks."""
+    split = [re.fullmatch(r"([\w-]+)\s*([^;]*?)\s*(?:;.*)?", line) for line in lines]
+    assert None not in split
+    return {(each[1].lower(), each[2].replace(" ", "")) for each in split if each}
+
+
+def test_conda_recipe_needs_what_the_package_needs() -> None:
+    recipe = read_yaml("packaging/conda/recipe.yaml")
+    pyproject = read_toml(ROOT / "pyproject.toml")
+    run = [line for line in recipe["requirements"]["run"] if not line.startswith("python >=")]
+    needed = [line.replace("tzdata", "python-tzdata") for line in pyproject["project"]["dependencies"]]
+    assert requirements(run) == requirements(needed)
+    host = {line for line in recipe["requirements"]["host"] if not line.startswith(("python ", "pip"))}
+    assert requirements(sorted(host)) == requirements(pyproject["build-system"]["requires"])
+    assert recipe["context"]["version"] == ecphora.__version__
+    assert recipe["about"]["license"] == pyproject["project"]["license"]
+    assert recipe["about"]["summary"] == pyproject["project"]["description"]
+    assert all((ROOT / name).is_file() for name in recipe["about"]["license_file"])
+
+
+def test_workflow_tests_every_python_that_the_package_names() -> None:
+    matrix = read_yaml(".github/workflows/test.yml")["jobs"]["test"]["strategy"]["matrix"]
+    classifiers = read_toml(ROOT / "pyproject.toml")["project"]["classifiers"]
+    named = [match[1] for line in classifiers if (match := re.fullmatch(r"Programming.* :: (3\.\d+)", line))]
+    assert matrix["python"] == named
+    assert matrix["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
+
+
+def test_release_publishes_without_passwords() -> None:
+    workflow = read_yaml(".github/workflows/release.yml")
+    assert workflow["permissions"] == {"contents": "read"}
+    assert workflow["jobs"]["pypi"]["permissions"] == {"id-token": "write"}
+    assert "secrets." not in (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_action_replays_its_example(tmp_path: Path) -> None:
+    """The last step of the action, as the workflow runs it, and once more with a golden file that differs."""
+    step = read_yaml("actions/golden-replay/action.yml")["runs"]["steps"][-1]
+    job = read_yaml(".github/workflows/test.yml")["jobs"]["golden-replay"]["steps"][-1]
+    script = step["run"].replace("python", sys.executable)
+    tests = f"{job['with']['tests']} -p no:cacheprovider -p no:randomly"
+
+    def replay(folder: Path) -> subprocess.CompletedProcess[str]:
+        variables = {"TESTS": tests, "EMBEDDER": "", "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "src")}
+        return subprocess.run(
+            ["bash", "-ec", script], cwd=folder, env=variables, capture_output=True, text=True, check=False, timeout=120
+        )
+
+    done = replay(ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    copy = tmp_path / "actions" / "golden-replay" / "example"
+    (copy / "golden").mkdir(parents=True)
+    for path in (ROOT / "actions" / "golden-replay" / "example").rglob("*.*"):
+        if path.suffix in {".py", ".json"}:
+            text = path.read_text(encoding="utf-8").replace("moved to Porto", "moved to Ghent", path.suffix == ".py")
+            (copy / path.relative_to(ROOT / "actions" / "golden-replay" / "example")).write_text(text, encoding="utf-8")
+    done = replay(tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Ana moved to Ghent." in done.stdout
