@@ -7,10 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from platformdirs import user_data_path
-
 from ecphora.cli.main import main as ecphora
-from ecphora.settings import Settings, load
+from ecphora.settings import Settings, load, user_db
 
 __all__ = ["main"]
 
@@ -18,8 +16,9 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run ``ecphora mcp`` with the arguments, by default of this process, and exit."""
     if not os.environ.get("ECPHORA_DB") and _is_db_unset():
-        folder = user_data_path("ecphora", appauthor=False, ensure_exists=True)
-        os.environ["ECPHORA_DB"] = str(folder / "memory.db")  # the option --db still comes first
+        path = user_db()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.environ["ECPHORA_DB"] = str(path)  # the option --db still comes first
     ecphora(["mcp", *(sys.argv[1:] if arguments is None else arguments)], prog_name="ecphora")
 
 
