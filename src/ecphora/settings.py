@@ -298,6 +298,13 @@ def user_file() -> Path:
     return user_config_path("ecphora", appauthor=False) / USER_FILE
 
 
+def user_db() -> Path:
+    """The file of a memory that belongs to no folder: ``~/.local/share/ecphora/memory.db`` on Linux."""
+    from platformdirs import user_data_path  # noqa: PLC0415  # rarely needed
+
+    return user_data_path("ecphora", appauthor=False) / "memory.db"
+
+
 def expand_home(path: str | Path) -> Path:
     """Expand a leading ``~`` or ``~name`` to the home folder; raises ``InvalidInput`` if there is none."""
     try:

@@ -40,6 +40,7 @@ COMMANDS = {
     "doctor": (".maintenance:doctor", "Check the file, and say how to repair what is wrong with it."),
     "plugins": (".maintenance:plugins", "List the plug-ins of other packages, and whether each can be imported."),
     "mcp": (".mcp:mcp", "Serve the memory to an MCP host, such as Claude Desktop."),
+    "hook": (".hook:hook", "Remember and recall at the events of a coding agent's session."),
     "demo": (".demo.command:demo", "See it work on the chat of six friends."),
     "ask": (".recall:ask", "Answer a question from the memories."),
     "consolidate": (".consolidation:consolidate", "Find updates of facts, aliases and insights in new memories."),

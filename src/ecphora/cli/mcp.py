@@ -1,16 +1,20 @@
 """The command ``mcp``: a memory as an MCP server, and its entry in the configuration of a host."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidInput
 from .context import CommandContext, CommandFunction, common_options
+from .project import project_folder, with_project
 from .serve import access_options, find_tokens, make_policy
 
 if TYPE_CHECKING:  # needs the extra
@@ -34,6 +38,12 @@ def _options(command: CommandFunction) -> CommandFunction:
             type=click.Choice(HOST_NAMES),
             help=f"Add the server to the configuration of a host: {', '.join(HOST_NAMES)}.",
         ),
+        click.option(
+            "--project",
+            "is_project",
+            is_flag=True,
+            help="The memory of the project here, as for ecphora hook.",
+        ),
         click.option("--print", "is_dry_run", is_flag=True, help="With --install: print the entry and change nothing."),
     ]
     command = access_options(DEFAULT_PORT)(command)
@@ -52,6 +62,7 @@ def mcp(
     context: CommandContext,
     *,
     host_name: str | None,
+    is_project: bool,
     is_dry_run: bool,
     is_http: bool,
     host: str,
@@ -73,12 +84,19 @@ def mcp(
         raise click.UsageError("--install and --http exclude each other")
     if is_dry_run and host_name is None:
         raise click.UsageError("--print goes with --install")
+    if is_project and is_http:
+        raise click.UsageError("--project and --http exclude each other")
     if host_name is not None:
-        _install(context, host_name, is_dry_run=is_dry_run)
+        _install(context, host_name, is_project=is_project, is_dry_run=is_dry_run)
     elif is_http:
         tokens = find_tokens(context.file, host, no_auth=no_auth)
         policy = partial(make_policy, tokens, host, origins, hosts)
         _serve_http(context, host=host, port=port, receive_seconds=receive_timeout, find_policy=policy)
+    elif is_project:
+        settings = with_project(context.settings, project_folder(Path(), os.environ))
+        if settings.store is None:
+            settings.db.parent.mkdir(parents=True, exist_ok=True)
+        _serve(replace(context, settings=settings))
     else:
         _serve(context)
 
@@ -131,12 +149,14 @@ def _import_server(module: str, extras: str) -> Any:
         raise InvalidInput(f"the MCP server needs the package {package}; install it with: {command}") from error
 
 
-def _install(context: CommandContext, host_name: str, *, is_dry_run: bool) -> None:
+def _install(context: CommandContext, host_name: str, *, is_project: bool, is_dry_run: bool) -> None:
     from ..remote.mcp import host_config  # noqa: PLC0415
 
     given = click.get_current_context().params
     options = {"scope": given["scope"], "embedder": given["embedder"]}
-    args = ["--db", str(context.file.absolute())]
+    args = ["--project"] if is_project else []
+    if not is_project or given["db"] is not None:
+        args += ["--db", str(context.file.absolute())]
     args += [part for name, value in options.items() if value is not None for part in (f"--{name}", value)]
     host, server = host_config.find_host(host_name), host_config.server_command(args)
     if is_dry_run:
