@@ -11,7 +11,7 @@ from ...model.reprs import show
 from ...model.types import Episode, Omission
 from .folders import ProgressMeter, existing_path
 from .imported_episodes import Entry, build_episode, find_fields
-from .sqlite_files import DAMAGED_REST, columns, has_columns, open_read_only, rows_until_damage
+from .sqlite_files import DAMAGED_REST, columns, count_rows, has_columns, open_read_only, rows_until_damage
 
 NAME = "chroma"
 FILE_NAME = "chroma.sqlite3"
@@ -60,8 +60,7 @@ def _read_database(root: Path, progress: Progress | None) -> Iterator[Episode | 
         tables = [columns(connection, name) for name in ("embeddings", "segments", "collections")]
         if not {"id", "key", "string_value"} <= set(known) or not all(tables):
             raise InvalidInput(f"{show(str(root))} is no database of Chroma")
-        (total,) = connection.execute("SELECT count(*) FROM embeddings").fetchone()
-        meter = ProgressMeter(progress, total)
+        meter = ProgressMeter(progress, count_rows(connection, "embeddings"))
         query = _QUERY.format(boolean="m.bool_value" if "bool_value" in known else "NULL")
         for row_id, rows in groupby(rows_until_damage(connection.execute(query)), lambda row: row and row[0]):
             found = [row for row in rows if row is not None]

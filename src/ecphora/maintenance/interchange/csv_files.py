@@ -2,6 +2,8 @@
 
 import csv
 from collections.abc import Iterator, Mapping
+from io import TextIOWrapper
+from typing import Any
 
 from ...errors import InvalidInput
 from ...model.ports import Progress

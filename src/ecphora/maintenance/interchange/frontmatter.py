@@ -91,6 +91,12 @@ def _dumper(yaml: Any) -> Any:
             def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # as PyYAML calls it
                 return True
 
+        def represent(dumper: Any, text: str) -> Any:
+            """Quote a text with escapes if PyYAML could write it so that it is read differently."""
+            style = None if text.isprintable() and text == text.strip() else '"'
+            return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+        Dumper.add_representer(str, represent)
         for tag, pattern, first in _SCALARS:  # so that a text that looks like one of these is quoted
             Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), list(first))
         _loaders["dumper"] = Dumper

@@ -11,7 +11,7 @@ from ...model.reprs import show
 from ...model.types import Episode, Omission
 from .folders import ProgressMeter, existing_path, show_path
 from .imported_episodes import FIELD_NAMES, Entry, build_episode, find_fields
-from .sqlite_files import DAMAGED_REST, columns, has_columns, open_read_only, rows_until_damage
+from .sqlite_files import DAMAGED_REST, columns, count_rows, has_columns, open_read_only, rows_until_damage
 
 NAME = "langgraph"
 BROKEN_VALUE = "an item whose value is not a JSON object"
@@ -33,7 +33,7 @@ class LangGraphStore:
         return has_columns(path, "store", *_COLUMNS)
 
     def read(self, path: str, /, *, progress: Progress | None = None) -> Iterator[Episode | Omission]:
-        """Yield the items by namespace and key."""
+        """Yield the items in the order in which they were put."""
         root = existing_path(path)
         return _read_store(root, progress)
 
@@ -43,10 +43,9 @@ def _read_store(root: Path, progress: Progress | None) -> Iterator[Episode | Omi
         known = columns(connection, "store")
         if not set(_COLUMNS) <= set(known):
             raise InvalidInput(f"{show(str(root))} has no table of a LangGraph store")
-        (total,) = connection.execute("SELECT count(*) FROM store").fetchone()
-        meter = ProgressMeter(progress, total)
+        meter = ProgressMeter(progress, count_rows(connection, "store"))
         expiry = "expires_at" if "expires_at" in known else "NULL"
-        query = f"SELECT {', '.join(_COLUMNS)}, {expiry} FROM store ORDER BY prefix, key"  # noqa: S608
+        query = f"SELECT {', '.join(_COLUMNS)}, {expiry} FROM store ORDER BY rowid"  # noqa: S608
         for row in rows_until_damage(connection.execute(query)):
             if row is None:
                 yield Omission(DAMAGED_REST, show_path(root.name))
@@ -82,7 +81,7 @@ def _entry(value: Mapping[str, object], origin: str, own: Mapping[str, object], 
     left = {used, *fields.values()} if used else set(content)
     return Entry(
         origin,
-        json.dumps([own["namespace"], own.get("key")]),
+        json.dumps([own["namespace"], own.get("key")], default=str),
         text,
         speaker=named.get("speaker"),
         session=named.get("session"),

@@ -25,9 +25,10 @@ NO_TEXT = "a message without a text"
 UNREADABLE = "a message that cannot be read"
 LARGE = "a message of more than 64 MB"
 MAX_MESSAGE_BYTES = 64_000_000
-MAX_CUT_CHARS = 50_000
-"""Characters of the longest text whose quotes are cut off; the patterns of the library take long for longer ones."""
+MAX_CUT_CHARS = 10_000
+"""Characters in which a quoted message must begin to be cut off; the patterns of the library take long for more."""
 _QUOTE = re.compile(r"^\s*>", re.MULTILINE)
+_BLANK_LINES = re.compile(r"\n\s*\n\s*\n")
 _MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 _HEADER = re.compile(
     rb"\A(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?(?:from|date|message-id|received|subject):", re.IGNORECASE
@@ -232,10 +233,11 @@ def _quote_cutter() -> Callable[[str], str] | None:
     parser = EmailReplyParser(languages=sorted(MAIL_LANGUAGES))
 
     def cut(text: str) -> str:
-        if len(text) > MAX_CUT_CHARS:
+        start = _BLANK_LINES.sub("\n\n", text[:MAX_CUT_CHARS])
+        replies = parser.read(start).replies
+        if len(replies) == 1 and (len(text) > MAX_CUT_CHARS or not _QUOTE.search(text)):
             return text
-        replies = parser.read(text).replies
         newest = "\n".join(line for line in replies[0].content.splitlines() if not line.startswith(">")).strip()
-        return newest if newest and (len(replies) > 1 or _QUOTE.search(text)) else text
+        return newest or text
 
     return cut

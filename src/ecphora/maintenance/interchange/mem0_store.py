@@ -14,7 +14,7 @@ from ...model.types import Episode, Omission
 from .folders import ProgressMeter, existing_path, first_bytes, show_path
 from .imported_episodes import Entry, build_episode
 from .json_items import BROKEN_REST, BrokenRest, read_items
-from .sqlite_files import DAMAGED_REST, columns, has_columns, is_sqlite, open_read_only, rows_until_damage
+from .sqlite_files import DAMAGED_REST, columns, count_rows, has_columns, is_sqlite, open_read_only, rows_until_damage
 from .supersession import Successor, predecessors_first
 
 NAME = "mem0"
@@ -59,8 +59,7 @@ def _read_history(root: Path, progress: Progress | None) -> Iterator[Episode | O
         known = columns(connection, "history")
         if not set(_HISTORY) <= set(known):
             raise InvalidInput(f"{show(str(root))} has no history of mem0")
-        (total,) = connection.execute("SELECT count(*) FROM history").fetchone()
-        meter = ProgressMeter(progress, total)
+        meter = ProgressMeter(progress, count_rows(connection, "history"))
         names = [name if name in known else f"NULL AS {name}" for name in (*_HISTORY, *_HISTORY_EXTRAS)]
         order = "memory_id, rowid"
         rows = rows_until_damage(connection.execute(f"SELECT {', '.join(names)} FROM history ORDER BY {order}"))  # noqa: S608

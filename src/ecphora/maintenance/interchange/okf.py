@@ -252,7 +252,7 @@ def export_okf(store: Store, scope: str, folder: str | Path, *, now: datetime) -
 def _validity(
     contents: WriteBatch, documents: Mapping[NodeId, NodeId]
 ) -> tuple[dict[NodeId, list[NodeId]], dict[NodeId, datetime]]:
-    """Which memories each memory supersedes, and when memories were superseded; ``documents`` has the memory of a node."""
+    """Which memories each memory supersedes, and when memories ended; ``documents`` has the memory of a node."""
     superseded: dict[NodeId, dict[NodeId, None]] = {}
     for edge in contents.edges:
         if edge.link is Link.SUPERSEDES and edge.src in documents and edge.dst in documents:

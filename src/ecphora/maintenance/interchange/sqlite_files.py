@@ -47,6 +47,15 @@ def columns(connection: sqlite3.Connection, table: str) -> list[str]:
     return [row[0] for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
 
 
+def count_rows(connection: sqlite3.Connection, table: str) -> int:
+    """The number of rows of a table, 0 if it is damaged."""
+    try:
+        (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608  # a name of ours
+    except sqlite3.Error:
+        return 0
+    return int(count)
+
+
 def has_columns(path: str | Path, table: str, *names: str) -> bool:
     """Whether a file has a table with these columns; never raises."""
     try:
