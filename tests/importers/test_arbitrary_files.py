@@ -88,9 +88,9 @@ plain = (
 )
 KEYS = [
     "id", "memory", "text", "metadata", "created_at", "updated_at", "actor_id", "run_id", "results", "relations",
-    "fact", "content", "uuid", "valid_at", "invalid_at", "expired_at", "source_node_uuid", "name", "episodes", "edges",
-    "nodes", "source", "group_id", "type", "generated", "verified", "supersedes", "sources", "happened_at", "trust", "media",
-    "tags", "date", "title", "speaker", "session", "status", "by", "at",
+    "fact", "content", "uuid", "valid_at", "invalid_at", "expired_at", "source_node_uuid", "name", "episodes",
+    "edges", "nodes", "source", "group_id", "type", "generated", "verified", "supersedes", "sources", "happened_at",
+    "trust", "media", "tags", "date", "title", "speaker", "session", "status", "by", "at",
 ]  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Mail: mbox files, single messages and folders, threads, dates, HTML, quoted replies and what is left out."""
 
+import email
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -194,6 +195,20 @@ def test_malformed_mail_is_left_out_with_its_place(tmp_path: Path) -> None:
     assert episodes[1].happened_at is None
     assert [one.place for one in omissions] == ["inbox.mbox, message 2", "inbox.mbox, message 3"]
     assert omissions[0].reason == mbox.NO_TEXT
+
+
+def test_error_of_the_parser_leaves_one_message_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parse = email.message_from_bytes
+
+    def fail(data: bytes) -> object:
+        if b"two@" in data:
+            raise AttributeError("a defect")
+        return parse(data)
+
+    monkeypatch.setattr(email, "message_from_bytes", fail)
+    episodes, omissions = read(write(tmp_path, FIRST, REPLY))
+    assert len(episodes) == 1
+    assert omissions == [Omission(mbox.UNREADABLE, "inbox.mbox, message 2")]
 
 
 def test_a_message_that_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

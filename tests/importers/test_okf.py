@@ -182,7 +182,7 @@ def test_names_of_files_stay_in_the_folder(tmp_path: Path) -> None:
 
 
 def test_changed_header_is_an_omission(tmp_path: Path) -> None:
-    node = "---\ntype: Memory\nid: {id}\nhappened_at: {time}\ngenerated: {{by: ecphora/0.1.0}}\n---\n\nA.\n"
+    node = "---\ntype: Memory\nid: {id}\nhappened_at: {time}\ngenerated: {{by: ecphora/1}}\n---\n\nA.\n"
     write_bundle(tmp_path, {"a.md": node.format(id="[1]", time="2026-05-03"), "b.md": node.format(id="b", time="x")})
     episodes, omissions = read(str(tmp_path))
     assert [one.id for one in episodes.values()] == ["b"]

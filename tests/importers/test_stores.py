@@ -235,6 +235,12 @@ def test_other_json_is_invalid(importer: Importer, text: str, tmp_path: Path) ->
         list(importer.read(write_json(tmp_path / "x.json", text)))
 
 
+def test_folder_is_no_json_file(tmp_path: Path) -> None:
+    for importer in (Mem0Store(), Graphiti()):
+        with pytest.raises(InvalidInput, match="is a folder"):
+            list(importer.read(str(tmp_path)))
+
+
 # ---- LangGraph
 
 
@@ -322,6 +328,13 @@ def test_facts_of_graphiti_end_when_they_became_invalid(tmp_path: Path) -> None:
         lisbon.text: "2026-05-03 10:00:00+00:00",
         "Ben works at Acme.": "2026-05-03 10:00:00+00:00",
     }
+
+
+def test_graph_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
+    facts = json.dumps([fact("f1", "A.", T1, T2), fact("f2", "B.", T2), fact("f3", "C.", T2)])
+    episodes, omissions = read(Graphiti(), write_json(tmp_path / "g.json", facts[:-300]))
+    assert episodes["B."].supersedes == episodes["A."].id
+    assert omissions == [Omission(BROKEN_REST, "g.json")]
 
 
 def test_two_possible_successors_are_no_successor(tmp_path: Path) -> None:

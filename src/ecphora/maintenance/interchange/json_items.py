@@ -10,6 +10,8 @@ from .folders import ProgressMeter
 
 BROKEN_REST = "the rest of the file, which is not valid JSON"
 _CHUNK = 1 << 16
+_LOOKAHEAD = 3
+"""Characters behind a value after which it is whole: the buffer may end at the "e+" of "12e+5"."""
 _SPACE = " \t\r\n"
 
 
@@ -108,8 +110,9 @@ class _Reader:
                 if not self._fill(size):
                     raise
             else:
-                if end < len(self._text) or not self._fill(size):
-                    self._at = end
+                length = end - self._at
+                if end + _LOOKAHEAD <= len(self._text) or not self._fill(size):
+                    self._at += length
                     return value
             size *= 2
 

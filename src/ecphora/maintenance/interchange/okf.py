@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ... import __version__
 from ...errors import InvalidInput
 from ...model.ids import content_id
 from ...model.ports import Progress, Store
@@ -35,8 +34,8 @@ NO_TYPE = "a concept without a type"
 MORE_PREDECESSORS = "a second memory that the same one supersedes"
 TRUST_BY_TIER: Mapping[str, float] = {"human-reviewed": 1.0, "machine-confirmed": 0.8, "unverified": 0.6}
 """The trust of concepts by their trust tier; a memory supersedes none of a higher tier."""
-PRODUCER = f"ecphora/{__version__}"
-_IS_OWN = re.compile(r"ecphora/\d")
+PRODUCER = "ecphora/1"
+"""Who generated a file, with the version of the keys in it; a file of another producer is read as any concept."""
 _LINK = re.compile(r"\]\(([^)\s:]+\.md)(?:#[^)\s]*)?\)")
 _TYPE_LINE = re.compile(rb"^type[ \t]*:[ \t]*\S", re.MULTILINE)
 _MAX_SLUG_CHARS = 40
@@ -112,7 +111,7 @@ def _read_concept(file: SourceFile, text: str) -> Iterator[Successor | Omission]
         return
     generated = header.get("generated")
     by = generated.get("by") if isinstance(generated, dict) else None
-    is_own = header["type"] == TYPE and isinstance(by, str) and bool(_IS_OWN.match(by))
+    is_own = header["type"] == TYPE and by == PRODUCER
     items = _own_memory(header, body, file.place) if is_own else _foreign_memory(header, body, file.place)
     predecessors = header.get("supersedes")
     names = predecessors if isinstance(predecessors, list) else [] if predecessors is None else [predecessors]
