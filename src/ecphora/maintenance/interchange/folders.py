@@ -1,0 +1,123 @@
+"""The files of a folder, read without following a link, and how much of them is read."""
+
+import os
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import InvalidInput
+from ...model.ports import Progress
+from ...model.reprs import show
+from ...model.types import Omission
+
+LINK = "a link, which is not followed"
+LARGE_FILE = "a file of more than 16 MB"
+UNREADABLE_FILE = "a file that cannot be read"
+NO_UTF8 = "a file that is no text in UTF-8"
+MAX_FILE_BYTES = 16_000_000
+"""Bytes of the largest file that is read as one text."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file to read: ``place`` is its path from the folder that is imported, with ``/``."""
+
+    path: Path
+    place: str
+    size: int
+
+
+def list_files(
+    root: Path, suffixes: Collection[str], *, leaves_out: Callable[[str], bool] = lambda _: False
+) -> Iterator[SourceFile | Omission]:
+    """The files below a folder with one of some suffixes, by their places; hidden files and folders are left out.
+
+    ``leaves_out`` gets the place of a folder. Links are omissions, so that nothing outside the folder is read.
+    """
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        try:
+            entries = sorted(os.scandir(root / folder), key=lambda entry: entry.name)
+        except OSError:
+            yield Omission("a folder that cannot be read", folder)
+            continue
+        inner = []
+        for entry in entries:
+            place = f"{folder}/{entry.name}" if folder else entry.name
+            shown = show_path(place)
+            if entry.name.startswith("."):
+                continue
+            if entry.is_symlink():
+                if entry.name.lower().endswith(tuple(suffixes)) or Path(entry.path).is_dir():
+                    yield Omission(LINK, shown)
+            elif entry.is_dir(follow_symlinks=False):
+                inner += [] if leaves_out(place) else [place]
+            elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith(tuple(suffixes)):
+                yield SourceFile(Path(entry.path), shown, entry.stat(follow_symlinks=False).st_size)
+        folders += reversed(inner)
+
+
+def show_path(path: str) -> str:
+    """A path as a text that can be stored: bytes that are not UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def read_text(file: SourceFile) -> str | Omission:
+    """The text of a file in UTF-8, or why it is left out."""
+    if file.size > MAX_FILE_BYTES:
+        return Omission(LARGE_FILE, file.place)
+    try:
+        return file.path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return Omission(NO_UTF8, file.place)
+    except OSError:
+        return Omission(UNREADABLE_FILE, file.place)
+
+
+def existing_path(path: str) -> Path:
+    """The path of a file or folder that exists."""
+    found = Path(path)
+    try:
+        exists = found.exists()
+    except (OSError, ValueError):
+        exists = False
+    if not exists:
+        raise InvalidInput(f"there is no file {show(path)}")
+    return found
+
+
+def first_bytes(path: str | Path, count: int = 65_536) -> bytes:
+    """The first bytes of a file, none if it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(count)
+    except (OSError, ValueError):
+        return b""
+
+
+class ProgressMeter:
+    """Counts what was read, and reports it now and then; the count never falls and ends at the total."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._total = progress, total
+        self._done = self._reported = 0
+
+    def advance(self, count: int) -> None:
+        """Some more was read."""
+        self._done = min(self._done + count, self._total)
+        if self._done - self._reported >= max(1, self._total // 200):
+            self._report(self._done)
+
+    def reach(self, done: int) -> None:
+        """So much was read by now."""
+        self.advance(max(0, done - self._done))
+
+    def finish(self) -> None:
+        """Everything was read."""
+        self._report(self._total)
+
+    def _report(self, done: int) -> None:
+        self._reported = done
+        if self._progress is not None:
+            self._progress(done, self._total)
