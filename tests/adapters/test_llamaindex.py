@@ -277,7 +277,7 @@ def test_retriever_names_the_whole_of_a_long_text(memory: Memory) -> None:
     memory.remember(text, id="log")
     node = EcphoraRetriever(memory, needs_evidence=False).retrieve("blue boat")[0].node
     assert node.ref_doc_id == "log"
-    assert text[node.start_char_idx : node.end_char_idx] == node.text  # type: ignore[attr-defined]
+    assert text[node.start_char_idx : node.end_char_idx] == node.text
 
 
 def test_retriever_answers_async_as_sync(memory: Memory) -> None:

@@ -105,7 +105,7 @@ def test_methods_take_the_same_arguments(kind: str, method: str) -> None:
 def test_the_rows_of_add_have_the_same_keys(original: Any, adapted: ours.Memory) -> None:
     messages = [{"role": "user", "content": "Hi.", "name": "Ana"}, {"role": "assistant", "content": "Hello."}]
     theirs = original.add(messages, **ANA, infer=False)
-    mine = adapted.add(messages, **ANA, infer=False)
+    mine = adapted.add(messages, user_id="ana", infer=False)
     assert theirs.keys() == mine.keys()
     strip = [{**row, "id": ""} for row in theirs["results"]]
     assert strip == [{**row, "id": ""} for row in mine["results"]]
@@ -137,6 +137,7 @@ def test_updates_deletes_and_history_have_the_same_shape(original: Any, adapted:
             "message": "Memory updated successfully!"
         }
         item = memory.get(id_)
+        assert item is not None
         assert (item["memory"], item["metadata"], item["user_id"]) == ("Likes coffee.", {"a": 1, "b": 2}, "ana")
         rows = memory.history(id_)
         assert [(row["event"], row["old_memory"], row["new_memory"]) for row in rows] == [
@@ -150,7 +151,7 @@ def test_updates_deletes_and_history_have_the_same_shape(original: Any, adapted:
         assert rows[0]["is_deleted"] is False
         assert memory.delete(id_) == {"message": "Memory deleted successfully!"}
         assert memory.get(id_) is None
-        memory.add("One.", **ANA, infer=False)
+        memory.add("One.", user_id="ana", infer=False)
         assert memory.delete_all(user_id="ana") == {"message": "Memories deleted successfully!"}
         assert memory.get_all(filters=ANA) == {"results": []}
 

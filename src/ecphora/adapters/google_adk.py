@@ -196,7 +196,7 @@ def open_memory_service(uri: str, **options: Any) -> EcphoraMemoryService:
     ``agents_dir``, which ADK gives, is not used. Raises ``InvalidInput`` for an address that cannot be read, and a
     ``StoreError`` if the file cannot be opened.
 
-    In a ``services.yaml`` beside the agents it is the class of the scheme::
+    In a ``services.yaml`` next to the agents it is the class of the scheme::
 
         services:
           - scheme: ecphora
@@ -223,7 +223,7 @@ def open_memory_service(uri: str, **options: Any) -> EcphoraMemoryService:
 def register(registry: ServiceRegistry | None = None) -> None:
     """Let ADK open ``ecphora://`` addresses, as in ``adk web --memory_service_uri=ecphora://agent.db``.
 
-    Called in a ``services.py`` beside the agents; a ``services.yaml`` does without (:func:`open_memory_service`).
+    Called in a ``services.py`` next to the agents; a ``services.yaml`` does without (:func:`open_memory_service`).
     ``registry`` is by default ADK's own.
     """
     (registry or get_service_registry()).register_memory_service(SCHEME, open_memory_service)

@@ -23,7 +23,7 @@ try:
     from agent.memory_provider import MemoryProvider
     from hermes_constants import get_hermes_home
 except ImportError as error:
-    raise ImportError("Hermes Agent is not installed; run: pip install 'ecphora[hermes]'") from error
+    raise ImportError("Hermes Agent is not installed; run: pip install 'ecphora'") from error
 
 NAME = "ecphora"
 """The name of the provider: ``memory.provider`` in Hermes' configuration."""
@@ -61,7 +61,7 @@ class EcphoraMemoryProvider(MemoryProvider):
     if there is no evidence. The model also gets the five tools of a memory, as ``ecphora_recall`` and so on. What
     Hermes writes to its own memory is mirrored, and erased where Hermes removes it; ``prefetch`` leaves it out, since
     it stands in the prompt already. When a session ends, the memory consolidates for at most ``CONSOLIDATE_SECONDS``.
-    Agents that are not primary, such as those of cron jobs, change nothing.
+    Agents that are not primary, such as agents of cron jobs, change nothing.
 
     Without ``memory`` the provider opens and closes one itself, by the settings in ``ecphora.json`` in the folder of
     Hermes, and ``settings``, which come first: ``path``, by default ``ecphora.db`` in that folder; ``scope``, by

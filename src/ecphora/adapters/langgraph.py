@@ -80,7 +80,7 @@ OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 class RecalledItem(SearchItem):
     """An item that a query found. ``reason`` says what distinguishes it, ``validity`` whether it still holds.
 
-    ``evidence`` ("strong", "weak" or "none") and ``confidence`` are those of the whole search: whether the store knows
+    ``evidence`` ("strong", "weak" or "none") and ``confidence`` belong to the whole search: whether the store knows
     an answer to the query at all.
     """
 

@@ -781,7 +781,7 @@ def _is_replaced(hit: Hit) -> bool:
 
 
 def _validity(validity: Validity | None) -> dict[str, Any] | None:
-    """A validity as a mapping, with the ids of mem0 memories instead of those of their versions."""
+    """A validity as a mapping, with the ids of mem0 memories instead of the ids of their versions."""
     if validity is None:
         return None
     ids = {

@@ -59,7 +59,7 @@ class Records:
         title: str | None = None,
         source: str | None = None,
     ) -> Record:
-        """Store a content under a key, in place of what is there; then speaker, session, time, title and source stay."""
+        """Store a content under a key, in place of what is there, whose speaker, session, time and title stay."""
         text = content if strip_invisible(content).strip() else EMPTY
         fields = {**(metadata or {}), KIND: self.kind, KEY: key} | ({CONTENT: content} if text != content else {})
         id_ = self.id_of(key)

@@ -31,7 +31,7 @@ except ImportError as error:
     raise ImportError("Strands Agents is not installed; run: pip install 'ecphora[strands]'") from error
 
 RECORDS = "strands"
-"""The kind of the records; that of a store is followed by its name."""
+"""The kind of the records; in a store the name of the store follows."""
 ROLE = "role"
 """Metadata of a message: who said it."""
 MAX_RESULTS = 10
@@ -46,10 +46,11 @@ class EcphoraStore(MemoryStore):
             agent = Agent(model=model, memory_manager=MemoryManager([store], add_tool_config=True))
             agent("I moved to Porto.")
 
-    ``name``, ``description``, ``max_search_results``, ``writable`` and ``extraction`` are those of every store. With
+    ``name``, ``description``, ``max_search_results``, ``writable`` and ``extraction`` are as in every store. With
     ``extraction=True`` the manager hands over the messages of a conversation, by default every five turns, and they
     are remembered as they are, without a call of a model; ``speakers`` gives their roles names, ``session`` their
-    session, and ``keep_replies=False`` leaves out what the assistant said. An ``Extractor`` in an ``ExtractionConfig`` is used if one is given.
+    session, and ``keep_replies=False`` leaves out what the assistant said. An ``Extractor`` in an ``ExtractionConfig``
+    is used if one is given.
 
     A search returns the entries and messages of this store; with ``whole_memory`` it returns all memories that pass
     the filter ``where``, whoever stored them. With ``needs_evidence``, the default, nothing comes back if the memory

@@ -1,4 +1,4 @@
-"""The formats of other programs that can be imported: those that are built in, and those of plug-ins.
+"""The formats of other programs that can be imported: the built-in ones, and the formats of plug-ins.
 
 Each built-in format is a class in a module of its own, which is imported when it is needed. Ecphora's own exports are
 read by :mod:`.jsonl`, files of MCP's reference memory server by :mod:`.graph_lines`.
@@ -154,7 +154,7 @@ def _format_named(name: str) -> Format:
 
 
 def _plugin_formats() -> Iterator[Format]:
-    """The formats of plug-ins that can be made without an argument; those that fail are left out."""
+    """The formats of plug-ins that can be made without an argument; a format that fails is left out."""
     for plugin in plugins.list_plugins("importers"):
         if not plugin.is_hidden:
             try:
