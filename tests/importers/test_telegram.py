@@ -69,11 +69,14 @@ def test_export_of_all_chats_has_each_by_its_id(write: Writer) -> None:
     group = chat(said(1, "Hi all"), name="Trip", type="private_group", id=43)
     content = {
         "about": "x",
-        "personal_information": {"first_name": "Ana"},
+        "personal_information": {"user_id": 1, "first_name": "Ana"},
+        "contacts": {"about": "x", "list": [{"user_id": n, "phone_number": "1" * 100} for n in range(3000)]},
         "chats": {"about": "x", "list": [chat(said(1, "Hi")), group]},
         "left_chats": {"list": [chat(said(9, "Bye"), id=44, name=None)]},
     }
-    found, _ = read(write("e.zip", {"e/result.json": content}))
+    path = write("e.zip", {"e/result.json": content})
+    assert find_format(path).name == "telegram"
+    found, _ = read(path)
     assert [(one.text, one.session, one.title) for one in found] == [
         ("Hi", "telegram:42", None),
         ("Hi all", "telegram:43", "Trip"),

@@ -177,7 +177,7 @@ def test_date_that_does_not_exist_is_left_out_with_its_line(write: Writer) -> No
     )
     assert [(one.reason, one.place) for one in found if isinstance(one, Omission)] == [
         ("a line before the first message", "line 1"),
-        ("a message whose date there is not", "c.txt, line 2"),
+        ("a message with a date that does not exist", "c.txt, line 2"),
     ]
 
 

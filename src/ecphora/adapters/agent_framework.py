@@ -145,7 +145,7 @@ class EcphoraHistoryProvider(HistoryProvider):
 
     Each message is a memory with its text, and comes back as it was, with tool calls, media and properties. The
     speaker is the ``author_name`` of a user, or what ``speakers`` gives for its role. Messages are appended as by the
-    framework's ``FileHistoryProvider``: messages that are passed again are stored once. ``clear`` erases a session. What
+    framework's ``FileHistoryProvider``: messages passed again are stored once. ``clear`` erases a session. What
     was forgotten in the memory is missing in the history too.
 
     With ``skip_excluded`` messages that a compaction has excluded are left out. The other options are the framework's.

@@ -50,7 +50,7 @@ class EcphoraMemoryBlock(BaseMemoryBlock[str]):
 
     LlamaIndex gives a block the messages that no longer fit in ``token_limit``, and each session of an agent has a
     ``Memory`` of its own; the block may be the same for all. To keep all messages, also of short sessions, call
-    ``await block.aput(messages, session_id=...)`` with the messages of ``chat.get_all()`` when a session ends: what is stored
+    ``await block.aput(messages, session_id=...)`` with all of ``chat.get_all()`` when a session ends: what is stored
     already is not stored twice.
 
     ``message_options`` gives the roles their speakers, and says whether tool results and system prompts are kept. The

@@ -124,7 +124,7 @@ def _atomic_output(file: str) -> Any:
     "--format",
     "format_name",
     metavar="NAME",
-    help="The format, as docs/how-to/import.md lists them, or the name of a plug-in.  [default: recognized from the file]",
+    help="The format (docs/how-to/import.md has the list) or a plug-in.  [default: recognized from the file]",
 )
 @click.option("--restore", is_flag=True, help="Also import what was forgotten here on purpose.")
 @click.option(

@@ -23,6 +23,13 @@ WANTED: tuple[Place, ...] = tuple(
 )
 PERSONAL = frozenset({"personal_chat", "bot_chat", "saved_messages"})
 """The types of chats whose name is the name of a person."""
+SIGNS = (
+    (b'"messages"', b'"date_unixtime"'),
+    (b'"messages"', b'"from_id"'),
+    (b'"messages"', b'"actor_id"'),
+    (b'"about"', b'"personal_information"', b'"user_id"'),
+)
+"""What the first bytes of a file hold: of one chat, or of all, where long lists of contacts come first."""
 MEDIA = ("photo", "file", "location_information", "contact_information", "game_title", "invoice_information")
 """The fields of a message that stand for something that is no text."""
 
@@ -41,10 +48,7 @@ class TelegramImporter:
 
     def matches(self, path: str, /) -> bool:
         """Whether the file begins with the chats or messages of Telegram."""
-        return any(
-            looks_like(path, PATTERNS, b'"messages"', sign)
-            for sign in (b'"date_unixtime"', b'"from_id"', b'"actor_id"')
-        )
+        return any(looks_like(path, PATTERNS, *signs) for signs in SIGNS)
 
     def read(self, path: str, /, *, progress: Progress | None = None) -> Iterator[Episode | Omission]:
         """Yield the messages, chat by chat."""

@@ -222,7 +222,7 @@ def _episodes(
             yield Omission(SYSTEM, place)
             continue
         if time is None:
-            yield Omission("a message whose date there is not", place)
+            yield Omission("a message with a date that does not exist", place)
             continue
         text, reasons = _text(body[said.end() :])
         for reason in reasons:
