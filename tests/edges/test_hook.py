@@ -306,6 +306,19 @@ def test_tools_of_the_project_have_the_memory_of_the_hooks(remembered: Path, mon
     assert scopes == [(str(remembered), 2)]
 
 
+def test_entry_of_a_host_names_the_project_and_no_file_of_its_own() -> None:
+    printed = CliRunner().invoke(main, ["mcp", "--project", "--install", "cursor", "--print"])
+    assert json.loads(printed.stdout)["mcpServers"]["ecphora"]["args"][-2:] == ["mcp", "--project"]
+    printed = CliRunner().invoke(main, ["mcp", "--project", "--install", "cursor", "--print", "--db", "/a.db"])
+    assert json.loads(printed.stdout)["mcpServers"]["ecphora"]["args"][-3:] == ["--project", "--db", "/a.db"]
+
+
+def test_project_is_not_served_on_a_port() -> None:
+    refused = CliRunner().invoke(main, ["mcp", "--project", "--http"])
+    assert refused.exit_code == 2
+    assert "--project and --http exclude each other" in refused.stderr
+
+
 # ---- silence
 
 

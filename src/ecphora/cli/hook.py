@@ -71,21 +71,21 @@ class SilentCommand(click.Command):
             raise click.exceptions.Exit(0) from error
 
 
-@click.command(cls=SilentCommand, epilog=f"{SWITCH}=off switches it off. A failure is silent.")
+@click.command(cls=SilentCommand, epilog=f"{SWITCH}=off switches it off. Failures are silent.")
 @click.argument("event")
 @click.option(
     "--budget",
     type=click.IntRange(min=MIN_TOKENS),
     default=DEFAULT_TOKENS,
     show_default=True,
-    help="The most tokens that it adds.",
+    help="The most tokens to add.",
 )
 @common_options
 def hook(context: CommandContext, *, event: str, budget: int) -> None:
     """Remember and recall for a coding agent, which gives the JSON of EVENT on stdin.
 
-    SessionStart shows the latest memories of the project, UserPromptSubmit those for the prompt. Stop and SessionEnd
-    store the last exchange, unless it seems to hold a secret. The scope is the project's folder.
+    SessionStart shows the latest memories, UserPromptSubmit those for the prompt. Stop and SessionEnd store the last
+    exchange, unless it seems to hold a secret. The scope is the project's folder.
     """
     payload = json.loads(sys.stdin.buffer.read().decode("utf-8-sig"))
     name = EVENTS[event.casefold()]
