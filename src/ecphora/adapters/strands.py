@@ -49,7 +49,8 @@ class EcphoraStore(MemoryStore):
     ``name``, ``description``, ``max_search_results``, ``writable`` and ``extraction`` are those of every store. With
     ``extraction=True`` the manager hands over the messages of a conversation, by default every five turns, and they
     are remembered as they are, without a call of a model; ``speakers`` gives their roles names, ``session`` their
-    session, and ``keep_replies=False`` leaves out what the assistant said. An ``Extractor`` in an ``ExtractionConfig`` is used if one is given.
+    session, and ``keep_replies=False`` leaves out what the assistant said. An ``Extractor`` in an ``ExtractionConfig``
+    is used if one is given.
 
     A search returns the entries and messages of this store; with ``whole_memory`` it returns all memories that pass
     the filter ``where``, whoever stored them. With ``needs_evidence``, the default, nothing comes back if the memory
