@@ -30,8 +30,9 @@ class ScriptedModel(Model):
 
     async def stream(self, messages: Any, *_: Any, **__: Any) -> AsyncGenerator[Any, None]:
         # Before each call the manager adds what belongs to the user's message, as <entry> lines.
-        *memories, message = "\n".join(block["text"] for block in messages[-1]["content"]).splitlines()
-        memories = [line.partition(">")[2].removesuffix("</entry>") for line in memories if line.startswith("<entry")]
+        lines = "\n".join(block["text"] for block in messages[-1]["content"]).splitlines()
+        message = next(line for line in lines if not line.startswith(("<", "[")))
+        memories = [line.partition(">")[2].removesuffix("</entry>") for line in lines if line.startswith("<entry")]
         print("   the model is shown:", memories)
         text = "Thank you for telling me." if not message.endswith("?") else (memories or ["I do not know."])[0]
         yield {"messageStart": {"role": "assistant"}}

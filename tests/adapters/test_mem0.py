@@ -299,6 +299,11 @@ def test_a_reference_date_shows_what_held_then(memory: Memory, clock: Clock) -> 
     assert {result["id"] for result in memory.search(**asked)["results"]} == {id_}
 
 
+def test_a_long_message_is_a_query(memory: Memory) -> None:
+    told(memory, "The tree is green.")
+    assert texts(memory.search("tree " + "and so on " * 20_000, filters=ANA, threshold=0)) == ["The tree is green."]
+
+
 def test_a_long_memory_comes_back_whole_and_once(memory: Memory) -> None:
     text = " ".join(f"Sentence {number} is about the garden." for number in range(300))
     told(memory, text)
@@ -322,6 +327,8 @@ def test_a_long_memory_comes_back_whole_and_once(memory: Memory) -> None:
         ({"filters": {"city": "Porto"}}, "filters must contain at least one"),
         ({"filters": "ana"}, "filters is"),
         ({"filters": {"user_id": None}}, "Invalid user_id"),
+        ({"filters": {"user_id": {"ne": "ana"}}}, "Invalid user_id"),
+        ({"filters": {"user_id": ["ana", "bo"]}}, "Invalid user_id"),
         ({"user_id": "ana"}, "Top-level entity parameters"),
         ({"run_id": "x"}, "Top-level entity parameters"),
         ({"reference_date": "soon"}, "soon"),
@@ -382,7 +389,7 @@ def cities(memory: Memory) -> Memory:
         ({"tags": {"contains": "wine"}}, "A"),
         ({"city": "*"}, "AB"),
         ({"agent_id": "bot"}, "C"),
-        ({"run_id": {"in": ["r1", "r2"]}}, "C"),
+        ({"AND": [{"run_id": {"in": ["r1", "r2"]}}]}, "C"),
         ({"AND": [{"city": "Porto"}, {"year": {"lt": 2025}}]}, "A"),
         ({"AND": []}, "ABC"),
         ({"OR": [{"city": "Lisbon"}, {"agent_id": "bot"}]}, "BC"),
@@ -498,6 +505,16 @@ def test_an_update_of_metadata_alone_keeps_the_text(memory: Memory, clock: Clock
     assert found["updated_at"] == "2026-05-03T13:00:00+00:00"
     assert len(memory.history(id_)) == 1
     assert find(memory, {**ANA, "topic": "drinks"}) == {"Likes tea."}
+
+
+def test_an_update_of_metadata_alone_keeps_the_versions(memory: Memory, clock: Clock) -> None:
+    id_ = told(memory, "Likes tea.")
+    for changes in ({"text": "Likes coffee."}, {"metadata": {"a": 1}}, {"text": "Likes water."}):
+        clock.move(hours=1)
+        memory.update(id_, **changes)
+        assert len(memory.get_all(filters=ANA)["results"]) == 1
+    assert [row["new_memory"] for row in memory.history(id_)] == ["Likes tea.", "Likes coffee.", "Likes water."]
+    assert memory.get(id_)["metadata"] == {"a": 1}  # type: ignore[index]
 
 
 def test_an_update_may_return_to_an_earlier_text(memory: Memory, clock: Clock) -> None:

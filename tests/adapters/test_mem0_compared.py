@@ -26,7 +26,7 @@ from ecphora.adapters import mem0 as ours
 
 METHODS = ("add", "get", "get_all", "search", "update", "delete", "delete_all", "history", "reset", "chat", "close")
 EXTRA = {"happened_at", "evidence", "confidence", "reason", "validity"}
-ANA = {"user_id": "ana"}
+ANA: dict[str, Any] = {"user_id": "ana"}
 
 
 class Embeddings:
@@ -131,7 +131,8 @@ def test_memories_have_the_same_keys_and_values(original: Any, adapted: ours.Mem
 
 
 def test_updates_deletes_and_history_have_the_same_shape(original: Any, adapted: ours.Memory) -> None:
-    for memory in (original, adapted):
+    memories: list[Any] = [original, adapted]
+    for memory in memories:
         (id_,) = [row["id"] for row in memory.add("Likes tea.", **ANA, metadata={"a": 1}, infer=False)["results"]]
         assert memory.update(id_, "Likes coffee.", metadata={"b": 2, "user_id": "bo"}) == {
             "message": "Memory updated successfully!"

@@ -178,6 +178,11 @@ def test_every_text_is_found(store: EcphoraStore, content: str) -> None:
     assert search(store, content) == [content.replace("\ud800", "?")]
 
 
+def test_a_long_message_is_a_query(store: EcphoraStore) -> None:
+    add(store, "The tree is green.")
+    assert search(store, "tree " + "and so on " * 20_000) == ["The tree is green."]
+
+
 def test_a_long_entry_comes_back_whole_and_once(store: EcphoraStore) -> None:
     text = " ".join(f"Sentence {number} is about the garden." for number in range(300))
     add(store, text)

@@ -29,7 +29,7 @@ from ..model.reprs import show
 from ..model.text_format import strip_invisible
 from ..model.times import from_epoch_seconds, utc_now
 from ..model.types import Episode, Evidence, Filter, Hit, Metadata, Node, NodeId, Validity, When
-from ..model.validation import check_clock
+from ..model.validation import MAX_QUESTION_CHARS, check_clock
 from ..recall.recollection import Recollection
 from . import nested_metadata
 from .nested_metadata import NESTED
@@ -243,7 +243,7 @@ class Memory:
         if not top_k:
             return {"results": []}
         found = self.memory.recall(
-            query.strip(),
+            query.strip()[:MAX_QUESTION_CHARS],
             limit=top_k if as_of is None else top_k * AS_OF_FACTOR,
             where=where,
             as_of=as_of,
@@ -443,11 +443,7 @@ class Memory:
         if filters is not None and not isinstance(filters, Mapping):
             raise InvalidInput(f"filters is {show(filters)}; give a mapping")
         given = dict(filters or {})
-        given |= {
-            name: _entity_id(given[name], name)
-            for name in ENTITY_IDS
-            if name in given and not isinstance(given[name], Mapping | list)
-        }
+        given |= {name: _entity_id(given[name], name) for name in ENTITY_IDS if name in given}
         if not any(name in given for name in ENTITY_IDS):
             raise InvalidInput(
                 "filters must contain at least one of: user_id, agent_id, run_id. Example: filters={'user_id': 'u1'}"

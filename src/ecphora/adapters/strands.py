@@ -17,7 +17,14 @@ from ..model.ids import content_id
 from ..model.reprs import show
 from ..model.text_format import replace_surrogates, strip_invisible
 from ..model.types import Episode, Evidence, Filter, Hit, Node
-from ..model.validation import check_filter, check_flag, check_name, check_optional_count, check_optional_name
+from ..model.validation import (
+    MAX_QUESTION_CHARS,
+    check_filter,
+    check_flag,
+    check_name,
+    check_optional_count,
+    check_optional_name,
+)
 from ..recall.recollection import Recollection
 from .nested_metadata import pack, unpack
 from .records import KEY, KIND
@@ -101,14 +108,17 @@ class EcphoraStore(MemoryStore):
         self._lock = Lock()
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
-        """The entries that belong to a query, best first; none for a query without a letter or digit."""
+        """The entries that belong to a query, best first; none for a query without a letter or digit.
+
+        The manager asks with the whole message of the user; what is over the length of a question is left out.
+        """
         given = None if options is None else options.get("max_search_results")
         limit = check_optional_count("max_search_results", given) or self.max_search_results or MAX_RESULTS
         if not isinstance(query, str):
             raise InvalidInput(f"query is {show(query)}; give a text")
         if not any(map(str.isalnum, query)):
             return []
-        return await asyncio.to_thread(self._search, replace_surrogates(query), limit)
+        return await asyncio.to_thread(self._search, replace_surrogates(query)[:MAX_QUESTION_CHARS], limit)
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> str:
         """Remember a content; returns the id of the memory.
