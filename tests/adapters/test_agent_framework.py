@@ -261,6 +261,7 @@ ALL_KINDS = [
     Message("assistant", ["It is 12:00. 🚢 \ud800"], additional_properties={"deep": {"list": [1, 2.5, None]}}),
     Message("user", []),
     Message("user", ["  "]),
+    Message("user", ["\u200b"]),
 ]
 
 

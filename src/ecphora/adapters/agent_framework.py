@@ -224,10 +224,11 @@ class EcphoraHistoryProvider(HistoryProvider):
             first = stored[-1][0] + 1 if stored else 0
             new = filter_new_messages([one for _, one in stored], messages)
             for position, (message, text) in enumerate([(one, json.dumps(one.to_dict())) for one in new], first):
+                content = _text(message)
                 self._records.put(
                     # What another process appends at the same place is another record.
                     json.dumps([history, position, content_id(text)]),
-                    _text(message),
+                    content if strip_invisible(content).strip() else "",
                     {SESSION: history, POSITION: position, MESSAGE: text},
                     speaker=_name(message) or self.speakers.get(message.role, message.role),
                     session=_session_name(session_id),
