@@ -60,9 +60,10 @@ class EcphoraContextProvider(ContextProvider):
 
     ``after_run`` remembers the messages of the run and of the response. The speaker of a message is the ``author_name``
     of a user, or what ``message_options`` gives for its role; these also say whether tool results and system prompts
-    are kept. ``created_at`` or ``timestamp`` in ``additional_properties`` is its time. What was forgotten stays
-    forgotten. ``recalls=False`` and ``remembers=False`` switch either half off: the latter with an
-    :class:`EcphoraHistoryProvider` on the same memory, which keeps the messages already.
+    are kept. ``created_at`` or ``timestamp`` in ``additional_properties`` is its time. A turn that is said again word
+    for word in its session is stored once, and what was forgotten stays forgotten. ``recalls=False`` and
+    ``remembers=False`` switch either half off: the latter with an :class:`EcphoraHistoryProvider` on the same memory,
+    which keeps the messages already.
 
     All who use the memory share it; for users that must not, open a memory with a scope for each. Raises
     ``InvalidInput`` for an option that cannot be used, and for a message of more than a million characters.
