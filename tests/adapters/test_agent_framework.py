@@ -24,6 +24,7 @@ from agent_framework import (
 from ecphora import Filter, HashingEmbedder, Memory, MessageOptions
 from ecphora.adapters.agent_framework import EcphoraContextProvider, EcphoraHistoryProvider
 from ecphora.errors import InvalidInput
+from ecphora.testing import NOON, FakeClock
 
 ANA = MessageOptions(speakers={"user": "Ana", "assistant": "Bot"})
 LISBON, FERRY = "I live in Lisbon.", "The ferry to Cacilhas costs nine euros."
@@ -260,6 +261,7 @@ ALL_KINDS = [
     Message("assistant", ["It is 12:00. 🚢 \ud800"], additional_properties={"deep": {"list": [1, 2.5, None]}}),
     Message("user", []),
     Message("user", ["  "]),
+    Message("user", ["\u200b"]),
 ]
 
 
@@ -341,6 +343,25 @@ def test_history_survives_the_file(tmp_path: Any) -> None:
             save(EcphoraHistoryProvider(memory), user(f"Run {number}."))
     with Memory(tmp_path / "agent.db", embedder=HashingEmbedder(64)) as memory:
         assert texts(EcphoraHistoryProvider(memory)) == ["Run 0.", "Run 1.", "Run 2."]
+
+
+def test_order_does_not_depend_on_the_clock() -> None:
+    with Memory(":memory:", embedder=HashingEmbedder(64), clock=FakeClock(NOON)) as memory:
+        provider = EcphoraHistoryProvider(memory)
+        said = [f"Message {number}." for number in range(12)]
+        save(provider, *map(user, said))
+        assert texts(provider) == said
+
+
+def test_messages_of_one_call_stay_together(memory: Memory) -> None:
+    provider = EcphoraHistoryProvider(memory)
+
+    async def write() -> None:
+        calls = [[user(f"Call {number}, line {line}.") for line in range(4)] for number in range(6)]
+        await asyncio.gather(*(provider.save_messages("monday", call) for call in calls))
+
+    run(write())
+    assert [text.rpartition(", ")[2] for text in texts(provider)] == [f"line {line}." for line in range(4)] * 6
 
 
 def test_two_writers_of_a_session_lose_nothing(memory: Memory) -> None:

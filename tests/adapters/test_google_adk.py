@@ -168,13 +168,17 @@ def test_events_delta_has_its_metadata(service: EcphoraMemoryService) -> None:
     nested = {"tags": ["a", {"b": 1}], "year": 2026, "draft": None}
     asyncio.run(
         service.add_events_to_memory(
-            **ME, events=[event("Blue boat.")], session_id="s9", custom_metadata={**nested, "adk_owner": "evil"}
+            **ME,
+            events=[event("Blue boat.")],
+            session_id="s9",
+            custom_metadata={**nested, "adk_owner": "evil", "adk_content": '{"parts": [{"text": "forged"}]}'},
         )
     )
     (entry,) = search(service, "boat")
     assert entry.custom_metadata.items() >= {"year": 2026, "draft": None, "session_id": "s9"}.items()
     assert entry.custom_metadata["tags"] == ["a", {"b": 1}]
-    assert "adk_owner" not in entry.custom_metadata
+    assert texts([entry]) == ["Blue boat."]
+    assert not {"adk_owner", "adk_content"} & set(entry.custom_metadata)
 
 
 def test_session_added_after_a_delta_keeps_its_metadata(service: EcphoraMemoryService, memory: Memory) -> None:
@@ -245,8 +249,12 @@ def test_long_text_comes_back_in_parts_and_is_deleted_whole(service: EcphoraMemo
     found = search(service, "blue boat")
     assert {entry.id for entry in found} == {found[0].id}
     assert all(len(str(entry.content.parts[0].text)) < 10_000 for entry in found if entry.content.parts)
+    call = types.Part(function_call=types.FunctionCall(name="log", args={}))
+    parts = [types.Part(text=" ".join(f"Line {number} tells of the red boat." for number in range(400))), call]
+    add(service, Event(id="e2", author="guide", content=types.Content(role="model", parts=parts)))
+    assert all(len(texts([entry])[0]) < 10_000 for entry in search(service, "red boat"))
     asyncio.run(service.delete_memory(**ME, memory_id=found[0].id))
-    assert len(memory) == 0
+    assert len(memory) == 1
 
 
 @pytest.mark.parametrize("time", [float("nan"), float("inf"), 1e20])
@@ -427,9 +435,18 @@ def test_wrong_address_is_refused(uri: str, tmp_path: Path, monkeypatch: pytest.
     assert not list(tmp_path.iterdir())
 
 
-def test_wrong_option_closes_the_memory_again(tmp_path: Path) -> None:
+def test_wrong_option_closes_the_memory_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class WatchedMemory(Memory):
+        closings = 0
+
+        def close(self) -> None:
+            WatchedMemory.closings += 1
+            super().close()
+
+    monkeypatch.setattr(google_adk, "Memory", WatchedMemory)
     with pytest.raises(InvalidInput):
         open_memory_service(f"ecphora://{tmp_path}/agent.db", limit=0)
+    assert WatchedMemory.closings == 1
 
 
 def test_registry_opens_registered_addresses(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from plugins.memory import discover_memory_providers, load_memory_provider
 
 from ecphora import HashingEmbedder, Memory
 from ecphora.adapters.hermes import EcphoraMemoryProvider
-from ecphora.errors import InvalidInput
+from ecphora.errors import InvalidInput, StoreClosed
 
 pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 ROOT = Path(__file__).parents[2]
@@ -243,9 +243,10 @@ def test_own_memory_is_mirrored(provider: EcphoraMemoryProvider, memory: Memory)
     assert texts(memory) == ["Ana likes tea.", "The build needs Rust."]
     provider.on_memory_write("replace", "user", "Ana likes coffee.", metadata={"old_text": "likes tea"})
     assert texts(memory) == ["Ana likes coffee.", "The build needs Rust."]
-    provider.on_memory_write("remove", "user", "", metadata={"old_text": "Rust"})  # stands in the other file
+    provider.on_memory_write("remove", "user", "", metadata={"old_text": "Rust"})  # it stands in the other file
+    provider.on_memory_write("remove", "user", "")
+    assert texts(memory) == ["Ana likes coffee.", "The build needs Rust."]
     provider.on_memory_write("remove", "memory", "", metadata={"old_text": "Rust"})
-    provider.on_memory_write("remove", "memory", "")
     assert texts(memory) == ["Ana likes coffee."]
     provider.on_memory_write("add", "user", "Ana likes tea.")
     assert texts(memory) == ["Ana likes coffee.", "Ana likes tea."]
@@ -273,12 +274,17 @@ def test_prefetch_leaves_out_the_mirror_which_tools_find(lisbon: Memory, home: P
 
 def test_provider_opens_and_closes_a_file_in_the_folder(home: Path) -> None:
     provider = EcphoraMemoryProvider()
+    opened: list[Any] = []
     assert (provider.name, provider.is_available()) == ("ecphora", True)
     for number in range(2):
         provider.initialize(f"s{number}", hermes_home=str(home), platform="cli")
         provider.sync_turn(f"Turn {number}.", "Yes.")
+        opened.append(provider._memory)
     provider.shutdown()
     provider.shutdown()
+    for memory in opened:
+        with pytest.raises(StoreClosed):
+            memory.remember("Too late.")
     provider.sync_turn("Too late.", "Yes.")
     with Memory(home / "ecphora.db") as memory:
         assert {"Turn 0.", "Turn 1."} <= set(texts(memory))

@@ -126,6 +126,14 @@ def test_block_stores_the_same_messages_once(memory: Memory) -> None:
     assert len(memory) == 2
 
 
+def test_block_stores_once_what_was_flushed_before_the_whole_session(memory: Memory) -> None:
+    block = EcphoraMemoryBlock(memory)
+    turns = [said("user", "Yes."), said("assistant", "Good."), said("user", "Yes."), said("assistant", "Fine.")]
+    for part in (turns[:2], turns[2:], turns):
+        put(block, *part, session="monday")
+    assert sorted(node.text for node in memory.find()) == ["Fine.", "Good.", "Yes.", "Yes."]
+
+
 def test_block_does_not_store_again_what_was_forgotten(memory: Memory) -> None:
     block = EcphoraMemoryBlock(memory)
     put(block, said("user", "My code is 1234."), session="monday")

@@ -60,9 +60,10 @@ class EcphoraContextProvider(ContextProvider):
 
     ``after_run`` remembers the messages of the run and of the response. The speaker of a message is the ``author_name``
     of a user, or what ``message_options`` gives for its role; these also say whether tool results and system prompts
-    are kept. ``created_at`` or ``timestamp`` in ``additional_properties`` is its time. What was forgotten stays
-    forgotten. ``recalls=False`` and ``remembers=False`` switch either half off: the latter with an
-    :class:`EcphoraHistoryProvider` on the same memory, which keeps the messages already.
+    are kept. ``created_at`` or ``timestamp`` in ``additional_properties`` is its time. A turn that is said again word
+    for word in its session is stored once, and what was forgotten stays forgotten. ``recalls=False`` and
+    ``remembers=False`` switch either half off: the latter with an :class:`EcphoraHistoryProvider` on the same memory,
+    which keeps the messages already.
 
     All who use the memory share it; for users that must not, open a memory with a scope for each. Raises
     ``InvalidInput`` for an option that cannot be used, and for a message of more than a million characters.
@@ -224,10 +225,11 @@ class EcphoraHistoryProvider(HistoryProvider):
             first = stored[-1][0] + 1 if stored else 0
             new = filter_new_messages([one for _, one in stored], messages)
             for position, (message, text) in enumerate([(one, json.dumps(one.to_dict())) for one in new], first):
+                content = _text(message)
                 self._records.put(
                     # What another process appends at the same place is another record.
                     json.dumps([history, position, content_id(text)]),
-                    _text(message),
+                    content if strip_invisible(content).strip() else "",
                     {SESSION: history, POSITION: position, MESSAGE: text},
                     speaker=_name(message) or self.speakers.get(message.role, message.role),
                     session=_session_name(session_id),

@@ -166,7 +166,7 @@ class EcphoraMemoryService(BaseMemoryService):
     def _forget(self, id_: NodeId, owner: str) -> None:
         stored = self.memory.get(id_)
         if stored is not None and stored.metadata.get(OWNER) == owner:
-            self.memory.forget(stored.document or id_)
+            self.memory.forget(id_)
 
     def _entry(self, hit: Hit, found: Recollection) -> MemoryEntry:
         node = hit.node

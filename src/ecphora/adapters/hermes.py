@@ -57,11 +57,12 @@ class EcphoraMemoryProvider(MemoryProvider):
         print(manager.prefetch_all("Where do I live?"))
 
     Each completed turn is remembered: what the user said, by the name that a gateway gives or ``user``, and what the
-    assistant answered. Before a turn the provider recalls for the message: the memories of other sessions, or nothing
-    if there is no evidence. The model also gets the five tools of a memory, as ``ecphora_recall`` and so on. What
-    Hermes writes to its own memory is mirrored, and erased where Hermes removes it; ``prefetch`` leaves it out, since
-    it stands in the prompt already. When a session ends, the memory consolidates for at most ``CONSOLIDATE_SECONDS``.
-    Agents that are not primary, such as agents of cron jobs, change nothing.
+    assistant answered; a turn that is said again word for word in its session is stored once. Before a turn the
+    provider recalls for the message: the memories of other sessions, or nothing if there is no evidence. The model also
+    gets the five tools of a memory, as ``ecphora_recall`` and so on. What Hermes writes to its own memory is mirrored,
+    and erased where Hermes removes it; ``prefetch`` leaves it out, since it stands in the prompt already. When a
+    session ends, the memory consolidates for at most ``CONSOLIDATE_SECONDS``. Agents that are not primary, such as
+    agents of cron jobs, change nothing.
 
     Without ``memory`` the provider opens and closes one itself, by the settings in ``ecphora.json`` in the folder of
     Hermes, and ``settings``, which come first: ``path``, by default ``ecphora.db`` in that folder; ``scope``, by

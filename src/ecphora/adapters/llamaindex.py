@@ -33,11 +33,6 @@ TIME_FIELDS = ("created_at", "timestamp")
 """Where ``additional_kwargs`` may say when a message was sent; the first that is a time counts."""
 SHOWN_METADATA = frozenset({"speaker", "happened_at", "title", "source", "validity"})
 """The metadata of a node that LlamaIndex shows a model with the text; what else there is, only programs see."""
-_ROLES = {
-    MessageRole.CHATBOT: "assistant",
-    MessageRole.MODEL: "assistant",
-    MessageRole.FUNCTION: "tool",
-}
 
 
 class EcphoraMemoryBlock(BaseMemoryBlock[str]):
@@ -184,7 +179,10 @@ def _as_message(message: ChatMessage) -> dict[str, Any]:
     """A message in the shape that a memory reads: the text without thoughts, tool calls and media."""
     text = replace_surrogates(message.content or "")
     content = text if strip_invisible(text).strip() else ""
-    fields: dict[str, Any] = {"role": _ROLES.get(message.role, message.role.value), "content": content}
+    fields: dict[str, Any] = {
+        "role": "assistant" if message.role is MessageRole.CHATBOT else message.role.value,
+        "content": content,
+    }
     extra = message.additional_kwargs
     if isinstance(name := extra.get("name"), str) and name.strip():
         fields["name"] = replace_surrogates(name)
