@@ -13,25 +13,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange.chroma_store import ChromaStore
-from ecphora.maintenance.interchange.csv_files import CsvFiles
-from ecphora.maintenance.interchange.graphiti import Graphiti
-from ecphora.maintenance.interchange.langgraph_store import LangGraphStore
-from ecphora.maintenance.interchange.mbox import Mbox
-from ecphora.maintenance.interchange.mem0_store import Mem0Store
-from ecphora.maintenance.interchange.memory_files import MemoryFiles
-from ecphora.maintenance.interchange.obsidian import Obsidian
-from ecphora.maintenance.interchange.okf import OpenKnowledgeFormat
+from ecphora.maintenance.interchange.chroma_store import ChromaImporter
+from ecphora.maintenance.interchange.csv_files import CsvImporter
+from ecphora.maintenance.interchange.graphiti import GraphitiImporter
+from ecphora.maintenance.interchange.langgraph_store import LangGraphImporter
+from ecphora.maintenance.interchange.mbox import MboxImporter
+from ecphora.maintenance.interchange.mem0_store import Mem0Importer
+from ecphora.maintenance.interchange.memory_files import MemoryFilesImporter
+from ecphora.maintenance.interchange.obsidian import ObsidianImporter
+from ecphora.maintenance.interchange.okf import OkfImporter
 from ecphora.model.ports import FormatImporter
 from ecphora.model.types import Episode, Omission
 from ecphora.remember.documents import check_episode
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 IMPORTERS: dict[str, FormatImporter] = {
-    "mail.mbox": Mbox(), "mail.eml": Mbox(), "MEMORY.md": MemoryFiles(), "table.csv": CsvFiles(),
-    "table.tsv": CsvFiles(), "mem0.json": Mem0Store(), "history.db": Mem0Store(), "store.db": LangGraphStore(),
-    "chroma.sqlite3": ChromaStore(), "graph.json": Graphiti(), "vault/a.md": Obsidian(),
-    "bundle/a.md": OpenKnowledgeFormat(),
+    "mail.mbox": MboxImporter(), "mail.eml": MboxImporter(), "MEMORY.md": MemoryFilesImporter(),
+    "table.csv": CsvImporter(), "table.tsv": CsvImporter(), "mem0.json": Mem0Importer(), "history.db": Mem0Importer(),
+    "store.db": LangGraphImporter(), "chroma.sqlite3": ChromaImporter(), "graph.json": GraphitiImporter(),
+    "vault/a.md": ObsidianImporter(), "bundle/a.md": OkfImporter(),
 }  # fmt: skip
 BEGINNINGS = {
     "mail.mbox": b"From x\nFrom: a@x\nSubject: ", "mail.eml": b"From: a@x\nContent-Type: ", "MEMORY.md": b"# A\n\n- ",

@@ -7,7 +7,7 @@ import pytest
 
 from ecphora.errors import InvalidInput
 from ecphora.maintenance.interchange import csv_files
-from ecphora.maintenance.interchange.csv_files import CsvFiles
+from ecphora.maintenance.interchange.csv_files import CsvImporter
 from ecphora.maintenance.interchange.imported_episodes import EMPTY_TEXT, UNREADABLE_TIME
 from ecphora.model.ports import FormatImporter
 from ecphora.model.types import Episode, Omission
@@ -26,8 +26,8 @@ def write(folder: Path, text: str, name: str = "chat.csv", encoding: str = "utf-
     return str(folder / name)
 
 
-def read(path: str, importer: CsvFiles | None = None) -> tuple[list[Episode], list[Omission]]:
-    found = list((importer or CsvFiles()).read(path))
+def read(path: str, importer: CsvImporter | None = None) -> tuple[list[Episode], list[Omission]]:
+    found = list((importer or CsvImporter()).read(path))
     return (
         [one for one in found if isinstance(one, Episode)],
         [one for one in found if isinstance(one, Omission)],
@@ -36,8 +36,8 @@ def read(path: str, importer: CsvFiles | None = None) -> tuple[list[Episode], li
 
 class TestContract(ImporterContract):
     @pytest.fixture
-    def importer(self) -> CsvFiles:
-        return CsvFiles()
+    def importer(self) -> CsvImporter:
+        return CsvImporter()
 
     @pytest.fixture
     def sample(self, tmp_path: Path) -> str:
@@ -68,7 +68,7 @@ def test_delimiters_and_encodings(text: str, name: str, encoding: str, tmp_path:
     path = write(tmp_path, text, name, encoding)
     (episode,), _ = read(path)
     assert (episode.text, episode.speaker) == ("¡Olé, olé!", "Ana")
-    assert CsvFiles().matches(path)
+    assert CsvImporter().matches(path)
 
 
 def test_long_file_in_utf_8_is_not_cut_within_a_letter(tmp_path: Path) -> None:
@@ -79,12 +79,12 @@ def test_long_file_in_utf_8_is_not_cut_within_a_letter(tmp_path: Path) -> None:
 
 def test_given_mapping(tmp_path: Path) -> None:
     path = write(tmp_path, "Text,Was,Wer\nA,B,Ana\n")
-    (episode,), _ = read(path, CsvFiles({"text": "Was", "speaker": "Wer"}))
+    (episode,), _ = read(path, CsvImporter({"text": "Was", "speaker": "Wer"}))
     assert (episode.text, episode.speaker, episode.metadata["Text"]) == ("B", "Ana", "A")
     with pytest.raises(InvalidInput, match="no column 'Wo'"):
-        read(path, CsvFiles({"text": "Wo"}))
+        read(path, CsvImporter({"text": "Wo"}))
     with pytest.raises(InvalidInput, match="'mood' is no field"):
-        CsvFiles({"mood": "Was"})
+        CsvImporter({"mood": "Was"})
 
 
 def test_rows_with_an_id_are_told_apart(tmp_path: Path) -> None:
@@ -108,11 +108,11 @@ def test_broken_rows_are_left_out_with_their_place(tmp_path: Path) -> None:
 
 
 def test_it_recognizes_its_format(tmp_path: Path) -> None:
-    assert isinstance(CsvFiles(), FormatImporter)
-    assert CsvFiles().matches(write(tmp_path, CHAT))
-    assert not CsvFiles().matches(write(tmp_path, CHAT, "chat.txt"))
-    assert not CsvFiles().matches(write(tmp_path, "a,b\n1,2\n", "numbers.csv"))
-    assert not CsvFiles().matches(str(tmp_path / "missing.csv"))
+    assert isinstance(CsvImporter(), FormatImporter)
+    assert CsvImporter().matches(write(tmp_path, CHAT))
+    assert not CsvImporter().matches(write(tmp_path, CHAT, "chat.txt"))
+    assert not CsvImporter().matches(write(tmp_path, "a,b\n1,2\n", "numbers.csv"))
+    assert not CsvImporter().matches(str(tmp_path / "missing.csv"))
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "a,b\n1,2\n"])

@@ -63,3 +63,13 @@ def test_first_item_comes_before_the_file_is_read(tmp_path: Path) -> None:
     items = read_items(path, ProgressMeter(lambda done, total: reports.append((done, total)), path.stat().st_size))
     assert next(items) == (None, "word " * 10)
     assert reports[-1][0] < reports[-1][1] / 4
+
+
+def test_no_more_than_the_longest_item_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_items, "MAX_ITEM_CHARS", 100_000)
+    path = tmp_path / "a.json"
+    path.write_text(f'["{"x" * 3_000_000}"]', encoding="utf-8")
+    reports: list[tuple[int, int]] = []
+    with pytest.raises(InvalidInput):
+        list(read_items(path, ProgressMeter(lambda done, total: reports.append((done, total)), path.stat().st_size)))
+    assert reports[-1][0] < 1_000_000

@@ -11,7 +11,7 @@ import pytest
 from ecphora.errors import InvalidInput
 from ecphora.maintenance.interchange import mbox
 from ecphora.maintenance.interchange.html_text import html_to_text
-from ecphora.maintenance.interchange.mbox import Mbox
+from ecphora.maintenance.interchange.mbox import MboxImporter
 from ecphora.model.ports import FormatImporter
 from ecphora.model.types import Episode, Omission
 from ecphora.testing import ImporterContract
@@ -76,7 +76,7 @@ def write(folder: Path, *messages: str, name: str = "inbox.mbox", line_end: str 
 
 
 def read(path: str) -> tuple[list[Episode], list[Omission]]:
-    found = list(Mbox().read(path))
+    found = list(MboxImporter().read(path))
     return (
         [one for one in found if isinstance(one, Episode)],
         [one for one in found if isinstance(one, Omission)],
@@ -90,8 +90,8 @@ def no_quote_cutter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class TestContract(ImporterContract):
     @pytest.fixture
-    def importer(self) -> Mbox:
-        return Mbox()
+    def importer(self) -> MboxImporter:
+        return MboxImporter()
 
     @pytest.fixture(params=["\n", "\r\n"])
     def sample(self, tmp_path: Path, request: pytest.FixtureRequest) -> str:
@@ -99,7 +99,7 @@ class TestContract(ImporterContract):
 
 
 def test_it_recognizes_its_format(tmp_path: Path) -> None:
-    importer: FormatImporter = Mbox()
+    importer: FormatImporter = MboxImporter()
     assert isinstance(importer, FormatImporter)
     assert importer.matches(write(tmp_path, FIRST, name="Inbox"))
     assert importer.matches(write(tmp_path, FIRST.partition("\n")[2], name="one.eml"))
@@ -155,7 +155,7 @@ def test_only_the_start_of_a_long_text_is_searched_for_quotes(tmp_path: Path, mo
 
     install_parser(monkeypatch, split)
     words = "word " * mbox.MAX_CUT_CHARS
-    header = FIRST.partition("\n\n")[0]
+    header = REPLY.partition("\n\n")[0]
     late, early = f"{words}\nOn Sunday, Ana wrote:\n> Hi", f"Short.\nOn Sunday, Ana wrote:\n{words}"
     (first,), _ = read(write(tmp_path, header, "\n\n", late))
     (second,), _ = read(write(tmp_path, header, "\n\n", early))
@@ -219,14 +219,16 @@ def test_a_message_that_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pyt
 
 
 def test_folder_of_messages_and_a_maildir(tmp_path: Path) -> None:
-    (tmp_path / "cur").mkdir()
+    for name in ("cur", "new", "tmp", "channel", "channel/new"):
+        (tmp_path / name).mkdir()
+    write(tmp_path / "channel/new", FIRST.partition("\n")[2], name="no-mail")
     write(tmp_path / "cur", FIRST.partition("\n")[2], name="1768125600.M1P2.host:2,S")
     write(tmp_path, REPLY.partition("\n")[2], name="b.eml")
     (tmp_path / "outside.eml").symlink_to("/etc/passwd")
     episodes, omissions = read(str(tmp_path))
     assert sorted(str(one.metadata["origin"]) for one in episodes) == ["b.eml", "cur/1768125600.M1P2.host:2,S"]
     assert "outside.eml" in [one.place for one in omissions]
-    assert Mbox().matches(str(tmp_path))
+    assert MboxImporter().matches(str(tmp_path))
 
 
 def test_unknown_charsets_and_broken_encodings_give_text(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 from ecphora.errors import InvalidInput
 from ecphora.maintenance.interchange import folders, frontmatter
 from ecphora.maintenance.interchange.imported_episodes import EMPTY_TEXT
-from ecphora.maintenance.interchange.memory_files import MemoryFiles
-from ecphora.maintenance.interchange.obsidian import Obsidian
+from ecphora.maintenance.interchange.memory_files import MemoryFilesImporter
+from ecphora.maintenance.interchange.obsidian import ObsidianImporter
 from ecphora.model.ports import FormatImporter, Importer
 from ecphora.model.types import Episode, Omission
 from ecphora.testing import ImporterContract
@@ -48,8 +48,8 @@ VAULT = {
 
 class TestVaultContract(ImporterContract):
     @pytest.fixture
-    def importer(self) -> Obsidian:
-        return Obsidian()
+    def importer(self) -> ObsidianImporter:
+        return ObsidianImporter()
 
     @pytest.fixture
     def sample(self, tmp_path: Path) -> str:
@@ -58,8 +58,8 @@ class TestVaultContract(ImporterContract):
 
 class TestMemoryFilesContract(ImporterContract):
     @pytest.fixture
-    def importer(self) -> MemoryFiles:
-        return MemoryFiles()
+    def importer(self) -> MemoryFilesImporter:
+        return MemoryFilesImporter()
 
     @pytest.fixture
     def sample(self, tmp_path: Path) -> str:
@@ -67,7 +67,7 @@ class TestMemoryFilesContract(ImporterContract):
 
 
 def test_vault(tmp_path: Path) -> None:
-    episodes, omissions = read(Obsidian(), write_files(tmp_path, VAULT))
+    episodes, omissions = read(ObsidianImporter(), write_files(tmp_path, VAULT))
     porto = next(one for text, one in episodes.items() if text.startswith("I moved"))
     assert porto.metadata == {
         "created": "2026-05-03T14:30:00+02:00", "tags": ["city", "travel", "home/new"], "aliases": ["Oporto"],
@@ -82,13 +82,13 @@ def test_vault(tmp_path: Path) -> None:
 
 def test_formats_are_told_apart(tmp_path: Path) -> None:
     vault, project = write_files(tmp_path / "v", VAULT), write_files(tmp_path / "p", PROJECT)
-    for importer, mine, other in ((Obsidian(), vault, project), (MemoryFiles(), project, vault)):
+    for importer, mine, other in ((ObsidianImporter(), vault, project), (MemoryFilesImporter(), project, vault)):
         assert isinstance(importer, FormatImporter)
         assert importer.matches(mine)
         assert not importer.matches(other)
         assert not importer.matches(f"{mine}/missing")
         assert not importer.matches("\0")
-    assert MemoryFiles().matches(f"{project}/CLAUDE.md")
+    assert MemoryFilesImporter().matches(f"{project}/CLAUDE.md")
 
 
 def test_links_never_lead_out_of_the_folder(tmp_path: Path) -> None:
@@ -97,14 +97,14 @@ def test_links_never_lead_out_of_the_folder(tmp_path: Path) -> None:
     vault = write_files(tmp_path / "vault", {"a.md": "A note."})
     (tmp_path / "vault/key.md").symlink_to(secret / "key.md")
     (tmp_path / "vault/more").symlink_to(secret)
-    episodes, omissions = read(Obsidian(), vault)
+    episodes, omissions = read(ObsidianImporter(), vault)
     assert list(episodes) == ["A note."]
     assert omissions == [Omission(folders.LINK, "key.md"), Omission(folders.LINK, "more")]
 
 
 def test_changed_note_is_another_memory(tmp_path: Path) -> None:
-    (before,) = Obsidian().read(write_files(tmp_path, {"a.md": "One."}))
-    (after,) = Obsidian().read(write_files(tmp_path, {"a.md": "Two."}))
+    (before,) = ObsidianImporter().read(write_files(tmp_path, {"a.md": "One."}))
+    (after,) = ObsidianImporter().read(write_files(tmp_path, {"a.md": "Two."}))
     assert isinstance(before, Episode)
     assert isinstance(after, Episode)
     assert before.id != after.id
@@ -115,14 +115,14 @@ def test_hostile_frontmatter_is_left_out(tmp_path: Path) -> None:
     bomb = "a: &a [x, x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(3))
     sources = (bomb, "!!python/object/apply:os.system [ls]", "a: !!int b", "? [a]\n: b", "- a", "[" * 5000, "a: b: c")
     files = {f"{n}.md": f"---\n{source}\n---\nText {n}." for n, source in enumerate(sources)}
-    episodes, omissions = read(Obsidian(), write_files(tmp_path, files))
+    episodes, omissions = read(ObsidianImporter(), write_files(tmp_path, files))
     assert sorted(episodes) == [f"Text {n}." for n in range(len(sources))]
     assert [one.reason for one in omissions] == [frontmatter.BAD_FRONTMATTER] * len(sources)
 
 
 def test_values_are_read_as_in_yaml_1_2(tmp_path: Path) -> None:
     source = "---\nn: no\nd: 2026-05-03\ni: -12\nf: 1.5e3\nb: true\nz: ~\nl: <<\n<<: {m: 1}\nd2: 2026-13-45\n---\nText."
-    episodes, _ = read(Obsidian(), write_files(tmp_path, {"a.md": source}))
+    episodes, _ = read(ObsidianImporter(), write_files(tmp_path, {"a.md": source}))
     assert episodes["Text."].metadata == {
         "n": "no", "d": "2026-05-03", "i": -12, "f": 1500.0, "b": True, "z": None, "l": "<<", "<<": '{"m": 1}',
         "d2": "2026-13-45", "origin": "a.md",
@@ -132,16 +132,16 @@ def test_values_are_read_as_in_yaml_1_2(tmp_path: Path) -> None:
 def test_without_pyyaml_the_error_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
     plain = write_files(tmp_path / "plain", {"a.md": "No header."})
-    assert len(list(Obsidian().read(plain))) == 1
+    assert len(list(ObsidianImporter().read(plain))) == 1
     with pytest.raises(InvalidInput, match=r"ecphora\[import\]"):
-        list(Obsidian().read(write_files(tmp_path / "vault", VAULT)))
+        list(ObsidianImporter().read(write_files(tmp_path / "vault", VAULT)))
 
 
 def test_files_that_are_no_text_or_too_long_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "MAX_FILE_BYTES", 100)
     vault = write_files(tmp_path, {"a.md": "A.", "long.md": "x" * 200})
     (tmp_path / "latin.md").write_bytes("é".encode("latin-1"))
-    episodes, omissions = read(Obsidian(), vault)
+    episodes, omissions = read(ObsidianImporter(), vault)
     assert list(episodes) == ["A."]
     assert omissions == [Omission(folders.NO_UTF8, "latin.md"), Omission(folders.LARGE_FILE, "long.md")]
 
@@ -161,7 +161,7 @@ PROJECT = {
 
 
 def test_headings_and_bullets(tmp_path: Path) -> None:
-    episodes, omissions = read(MemoryFiles(), write_files(tmp_path, PROJECT))
+    episodes, omissions = read(MemoryFilesImporter(), write_files(tmp_path, PROJECT))
     assert {text: one.title for text, one in episodes.items()} == {
         "Use Python 3.12.": "Project",
         "Lines of 120\ncolumns.": "Project > Style",
@@ -185,13 +185,13 @@ def test_headings_and_bullets(tmp_path: Path) -> None:
 
 def test_one_file_and_its_lines(tmp_path: Path) -> None:
     path = write_files(tmp_path, {"notes.md": "\n- a\r\n- b\r\n"})
-    found = list(MemoryFiles().read(f"{path}/notes.md"))
+    found = list(MemoryFilesImporter().read(f"{path}/notes.md"))
     assert [(one.text, one.metadata["origin"]) for one in found if isinstance(one, Episode)] == [
         ("a", "notes.md, line 2"), ("b", "notes.md, line 3"),
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("importer", [Obsidian(), MemoryFiles()])
+@pytest.mark.parametrize("importer", [ObsidianImporter(), MemoryFilesImporter()])
 def test_folder_without_notes_is_invalid(importer: Importer, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="has no"):
         list(importer.read(write_files(tmp_path, {"a.txt": "x"})))

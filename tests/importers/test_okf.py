@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ecphora.errors import InvalidInput
 from ecphora.maintenance.interchange import frontmatter, okf
-from ecphora.maintenance.interchange.okf import OpenKnowledgeFormat, export_okf
+from ecphora.maintenance.interchange.okf import OkfImporter, export_okf
 from ecphora.maintenance.interchange.supersession import LESS_TRUST, UNKNOWN_PREDECESSOR
 from ecphora.memory import Memory
 from ecphora.model.ports import FormatImporter
@@ -56,15 +56,15 @@ def write_bundle(root: Path, files: dict[str, str]) -> str:
 
 def read(path: str) -> tuple[dict[str, Episode], list[Omission]]:
     """The episodes by their texts, and the omissions."""
-    found = list(OpenKnowledgeFormat().read(path))
+    found = list(OkfImporter().read(path))
     episodes = [one for one in found if isinstance(one, Episode)]
     return {one.text: one for one in episodes}, [one for one in found if isinstance(one, Omission)]
 
 
 class TestContract(ImporterContract):
     @pytest.fixture
-    def importer(self) -> OpenKnowledgeFormat:
-        return OpenKnowledgeFormat()
+    def importer(self) -> OkfImporter:
+        return OkfImporter()
 
     @pytest.fixture
     def sample(self, tmp_path: Path) -> str:
@@ -110,7 +110,7 @@ def test_concepts_that_supersede_one_another_in_a_circle_come_once(tmp_path: Pat
 
 
 def test_it_recognizes_its_format(tmp_path: Path) -> None:
-    importer = OpenKnowledgeFormat()
+    importer = OkfImporter()
     assert isinstance(importer, FormatImporter)
     assert importer.matches(write_bundle(tmp_path / "a", BUNDLE))
     assert importer.matches(write_bundle(tmp_path / "b", {"old.md": BUNDLE["playbooks/old.md"]}))
@@ -159,7 +159,7 @@ def test_files_can_be_read_by_people_and_other_programs(tmp_path: Path) -> None:
         "stale_after": "2026-05-03", "trust": "1.0", "source": "chat.txt", "sources": "[{'resource': 'chat.txt'}]",
     }  # fmt: skip
     assert "[2026](2026/) - 2 memories" in (tmp_path / "out/index.md").read_text()
-    assert OpenKnowledgeFormat().matches(str(tmp_path / "out"))
+    assert OkfImporter().matches(str(tmp_path / "out"))
 
 
 def test_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_what_is_written_comes_back_the_same(drafts: list[tuple[Episode, int | N
         store = remember(Path(folder), *given_ones)
         export_okf(store, "default", Path(folder) / "out", now=NOW)
         store.close()
-        found = list(OpenKnowledgeFormat().read(str(Path(folder) / "out")))
+        found = list(OkfImporter().read(str(Path(folder) / "out")))
         assert [one for one in found if isinstance(one, Omission)] == []
         again = [one for one in found if isinstance(one, Episode)]
         before = _memories(Path(folder) / "m.db")

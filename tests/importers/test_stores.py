@@ -10,12 +10,12 @@ import pytest
 
 from ecphora.errors import InvalidInput
 from ecphora.maintenance.interchange import graphiti, langgraph_store, mem0_store, sqlite_files
-from ecphora.maintenance.interchange.chroma_store import NO_DOCUMENT, ChromaStore
-from ecphora.maintenance.interchange.graphiti import Graphiti
+from ecphora.maintenance.interchange.chroma_store import NO_DOCUMENT, ChromaImporter
+from ecphora.maintenance.interchange.graphiti import GraphitiImporter
 from ecphora.maintenance.interchange.imported_episodes import EMPTY_TEXT, UNREADABLE_TIME
 from ecphora.maintenance.interchange.json_items import BROKEN_REST
-from ecphora.maintenance.interchange.langgraph_store import LangGraphStore
-from ecphora.maintenance.interchange.mem0_store import Mem0Store
+from ecphora.maintenance.interchange.langgraph_store import LangGraphImporter
+from ecphora.maintenance.interchange.mem0_store import Mem0Importer
 from ecphora.memory import Memory
 from ecphora.model.ports import FormatImporter, Importer
 from ecphora.model.types import Episode, Omission
@@ -138,11 +138,11 @@ def read(importer: Importer, path: str) -> tuple[dict[str, Episode], list[Omissi
 
 
 SAMPLES: dict[str, tuple[FormatImporter, Callable[[Path], str]]] = {
-    "history": (Mem0Store(), lambda folder: make_history(folder / "history.db")),
-    "mem0 json": (Mem0Store(), lambda folder: write_json(folder / "mem0.json", memories_json())),
-    "langgraph": (LangGraphStore(), lambda folder: make_store(folder / "store.db")),
-    "chroma": (ChromaStore(), lambda folder: make_database(folder / "chroma.sqlite3", CHROMA)),
-    "graphiti": (Graphiti(), lambda folder: write_json(folder / "graph.json", graph_json())),
+    "history": (Mem0Importer(), lambda folder: make_history(folder / "history.db")),
+    "mem0 json": (Mem0Importer(), lambda folder: write_json(folder / "mem0.json", memories_json())),
+    "langgraph": (LangGraphImporter(), lambda folder: make_store(folder / "store.db")),
+    "chroma": (ChromaImporter(), lambda folder: make_database(folder / "chroma.sqlite3", CHROMA)),
+    "graphiti": (GraphitiImporter(), lambda folder: write_json(folder / "graph.json", graph_json())),
 }
 
 
@@ -185,7 +185,7 @@ def test_nothing_is_written_where_the_file_lies(name: str, tmp_path: Path) -> No
 
 
 def test_versions_in_the_history_of_mem0_supersede_one_another(tmp_path: Path) -> None:
-    episodes, omissions = read(Mem0Store(), make_history(tmp_path / "history.db"))
+    episodes, omissions = read(Mem0Importer(), make_history(tmp_path / "history.db"))
     lisbon, porto = episodes["Ana lives in Lisbon."], episodes["Ana lives in Porto."]
     assert (porto.supersedes, porto.speaker, str(porto.happened_at)) == (lisbon.id, "ana", "2026-05-03 10:00:00+00:00")
     assert str(lisbon.happened_at) == "2026-01-10 10:00:00+00:00"
@@ -201,12 +201,12 @@ def test_versions_in_the_history_of_mem0_supersede_one_another(tmp_path: Path) -
 
 def test_older_history_without_actors(tmp_path: Path) -> None:
     rows = [("h1", "m1", None, "Ana lives in Lisbon.", "ADD", T1, None, 0)]
-    episodes, _ = read(Mem0Store(), make_database(tmp_path / "history.db", OLD_HISTORY, "history", rows))
+    episodes, _ = read(Mem0Importer(), make_database(tmp_path / "history.db", OLD_HISTORY, "history", rows))
     assert episodes["Ana lives in Lisbon."].speaker is None
 
 
 def test_json_of_mem0(tmp_path: Path) -> None:
-    episodes, omissions = read(Mem0Store(), write_json(tmp_path / "m.json", memories_json()))
+    episodes, omissions = read(Mem0Importer(), write_json(tmp_path / "m.json", memories_json()))
     (porto,) = episodes.values()
     assert (porto.speaker, porto.session, str(porto.happened_at)) == ("user", "r1", "2026-05-03 10:00:00+00:00")
     assert porto.metadata == {
@@ -218,25 +218,25 @@ def test_json_of_mem0(tmp_path: Path) -> None:
         Omission(mem0_store.GRAPH_RELATION, "m.json, relation"),
     ]  # fmt: skip
     as_array = write_json(tmp_path / "array.json", memories_json()["results"][:1])
-    assert list(read(Mem0Store(), as_array)[0]) == ["Ana lives in Porto."]
+    assert list(read(Mem0Importer(), as_array)[0]) == ["Ana lives in Porto."]
 
 
 def test_json_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
     text = json.dumps(memories_json()["results"] * 1000)
-    episodes, omissions = read(Mem0Store(), write_json(tmp_path / "m.json", text[:-1000]))
+    episodes, omissions = read(Mem0Importer(), write_json(tmp_path / "m.json", text[:-1000]))
     assert episodes
     assert omissions[-1] == Omission(BROKEN_REST, "m.json")
 
 
 @pytest.mark.parametrize("text", ["", "[", "[]", "{}", '{"results": []}', "[1]", '[{"a": 1}]', "nul", "[" * 10_000])
-@pytest.mark.parametrize("importer", [Mem0Store(), Graphiti()])
+@pytest.mark.parametrize("importer", [Mem0Importer(), GraphitiImporter()])
 def test_other_json_is_invalid(importer: Importer, text: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput):
         list(importer.read(write_json(tmp_path / "x.json", text)))
 
 
 def test_folder_is_no_json_file(tmp_path: Path) -> None:
-    for importer in (Mem0Store(), Graphiti()):
+    for importer in (Mem0Importer(), GraphitiImporter()):
         with pytest.raises(InvalidInput, match="is a folder"):
             list(importer.read(str(tmp_path)))
 
@@ -245,7 +245,7 @@ def test_folder_is_no_json_file(tmp_path: Path) -> None:
 
 
 def test_items_of_langgraph(tmp_path: Path) -> None:
-    episodes, omissions = read(LangGraphStore(), make_store(tmp_path / "store.db"))
+    episodes, omissions = read(LangGraphImporter(), make_store(tmp_path / "store.db"))
     porto, tea = episodes["Ana lives in Porto."], episodes["Ana likes tea."]
     assert porto.metadata == {
         "kind": "Memory", "sure": 3, "namespace": ["memories", "ana"], "key": "k1",
@@ -260,7 +260,7 @@ def test_items_of_langgraph(tmp_path: Path) -> None:
 def test_first_version_of_the_store_has_no_expiry(tmp_path: Path) -> None:
     script = "CREATE TABLE store (prefix text, key text, value text, created_at TIMESTAMP, updated_at TIMESTAMP)"
     path = make_database(tmp_path / "s.db", script, "store", [("a", "k", '{"text": "Old."}', None, None)])
-    assert list(read(LangGraphStore(), path)[0]) == ["Old."]
+    assert list(read(LangGraphImporter(), path)[0]) == ["Old."]
 
 
 # ---- Chroma
@@ -268,7 +268,7 @@ def test_first_version_of_the_store_has_no_expiry(tmp_path: Path) -> None:
 
 def test_documents_of_chroma(tmp_path: Path) -> None:
     make_database(tmp_path / "chroma.sqlite3", CHROMA)
-    episodes, omissions = read(ChromaStore(), str(tmp_path))
+    episodes, omissions = read(ChromaImporter(), str(tmp_path))
     porto, tea = episodes["Ana lives in Porto."], episodes["Ben likes tea."]
     assert (porto.speaker, str(porto.happened_at)) == ("Ana", "2026-01-10 10:00:00+01:00")
     assert porto.metadata == {
@@ -276,13 +276,13 @@ def test_documents_of_chroma(tmp_path: Path) -> None:
     }  # fmt: skip
     assert (tea.session, str(tea.happened_at)) == ("s1", "2026-05-04 10:00:00+00:00")
     assert omissions == [Omission(NO_DOCUMENT, "collection notes, d")]
-    assert ChromaStore().matches(str(tmp_path))
+    assert ChromaImporter().matches(str(tmp_path))
 
 
 # ---- SQLite files
 
 
-@pytest.mark.parametrize("importer", [Mem0Store(), LangGraphStore(), ChromaStore()])
+@pytest.mark.parametrize("importer", [Mem0Importer(), LangGraphImporter(), ChromaImporter()])
 def test_other_databases_are_invalid(importer: Importer, tmp_path: Path) -> None:
     other = make_database(tmp_path / "other.db", "CREATE TABLE t (a); CREATE VIEW store AS SELECT 1 AS prefix")
     with pytest.raises(InvalidInput):
@@ -298,7 +298,7 @@ def test_damage_in_the_middle_keeps_what_came_before(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2 : len(data) // 2 + 40_960] = b"\xff" * 40_960
     path.write_bytes(data)
-    episodes, omissions = read(LangGraphStore(), str(path))
+    episodes, omissions = read(LangGraphImporter(), str(path))
     assert 0 < len(episodes) < 500
     assert omissions[-1] == Omission(sqlite_files.DAMAGED_REST, "s.db")
 
@@ -308,7 +308,7 @@ def test_damage_in_the_middle_keeps_what_came_before(tmp_path: Path) -> None:
 
 def test_facts_of_graphiti_end_when_they_became_invalid(tmp_path: Path) -> None:
     path = write_json(tmp_path / "g.json", graph_json())
-    episodes, omissions = read(Graphiti(), path)
+    episodes, omissions = read(GraphitiImporter(), path)
     lisbon, porto = episodes["Ana lives in Lisbon."], episodes["Ana lives in Porto."]
     assert porto.supersedes == lisbon.id
     assert list(episodes).index(lisbon.text) < list(episodes).index(porto.text)
@@ -332,14 +332,14 @@ def test_facts_of_graphiti_end_when_they_became_invalid(tmp_path: Path) -> None:
 
 def test_graph_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
     facts = json.dumps([fact("f1", "A.", T1, T2), fact("f2", "B.", T2), fact("f3", "C.", T2)])
-    episodes, omissions = read(Graphiti(), write_json(tmp_path / "g.json", facts[:-300]))
+    episodes, omissions = read(GraphitiImporter(), write_json(tmp_path / "g.json", facts[:-300]))
     assert episodes["B."].supersedes == episodes["A."].id
     assert omissions == [Omission(BROKEN_REST, "g.json")]
 
 
 def test_two_possible_successors_are_no_successor(tmp_path: Path) -> None:
     facts = [fact("f1", "A.", T1, T2), fact("f2", "B.", T2), fact("f3", "C.", T2)]
-    episodes, _ = read(Graphiti(), write_json(tmp_path / "g.json", facts))
+    episodes, _ = read(GraphitiImporter(), write_json(tmp_path / "g.json", facts))
     assert {text: one.supersedes is not None for text, one in episodes.items()} == {
         "A.": False, "B.": False, "C.": False, "No longer true: A.": True,
     }  # fmt: skip
@@ -347,6 +347,6 @@ def test_two_possible_successors_are_no_successor(tmp_path: Path) -> None:
 
 def test_fact_of_unknown_time(tmp_path: Path) -> None:
     one = {**fact("f1", "A.", None), "expired_at": T2}
-    episodes, _ = read(Graphiti(), write_json(tmp_path / "g.json", [one]))
+    episodes, _ = read(GraphitiImporter(), write_json(tmp_path / "g.json", [one]))
     assert str(episodes["A."].happened_at) == "2026-01-10 10:00:00+00:00"
     assert episodes["No longer true: A."].supersedes == episodes["A."].id

@@ -27,7 +27,7 @@ ORDER BY e.id, m.key
 """
 
 
-class ChromaStore:
+class ChromaImporter:
     """Documents as memories, with their metadata; vectors are not read."""
 
     name = NAME

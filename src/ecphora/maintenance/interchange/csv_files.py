@@ -19,7 +19,7 @@ LONG_ROW = "a row with more cells than the header"
 _DELIMITERS = ",;\t|"
 
 
-class CsvFiles:
+class CsvImporter:
     """Rows as memories. ``mapping`` says which column is which field, as in ``{"text": "Body", "speaker": "Who"}``.
 
     Without it columns are found by the names that :data:`.imported_episodes.FIELD_NAMES` lists. Other columns are kept

@@ -26,7 +26,7 @@ _NODE_KEYS = frozenset({"nodes", "entities", "entity_nodes", "communities", "com
 _MARKS = (b'"fact"', b'"episode_body"', b'"entity_edges"', b'"source_description"', b'"source_node_uuid"')
 
 
-class Graphiti:
+class GraphitiImporter:
     """Episodes and facts as memories. A fact that became invalid is superseded by the fact that took its place.
 
     If the file has no such fact, a memory that says so ends it at that time.

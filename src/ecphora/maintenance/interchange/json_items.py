@@ -9,6 +9,8 @@ from ...model.reprs import show
 from .folders import ProgressMeter
 
 BROKEN_REST = "the rest of the file, which is not valid JSON"
+MAX_ITEM_CHARS = 1 << 26
+"""Characters of the longest item; what is not valid JSON is read no further than this."""
 _CHUNK = 1 << 16
 _LOOKAHEAD = 3
 """Characters behind a value after which it is whole: the buffer may end at the "e+" of "12e+5"."""
@@ -107,7 +109,7 @@ class _Reader:
             try:
                 value, end = self._decode(self._text, self._at)
             except json.JSONDecodeError:
-                if not self._fill(size):
+                if len(self._text) - self._at > MAX_ITEM_CHARS or not self._fill(size):
                     raise
             else:
                 length = end - self._at

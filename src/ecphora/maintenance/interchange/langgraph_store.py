@@ -19,7 +19,7 @@ _COLUMNS = ("prefix", "key", "value", "created_at", "updated_at")
 _TEXT_KEYS = FIELD_NAMES["text"]
 
 
-class LangGraphStore:
+class LangGraphImporter:
     """Items as memories: the text of the value, or the value as lines of "key: value"; the namespace is metadata."""
 
     name = NAME

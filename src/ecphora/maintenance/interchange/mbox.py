@@ -34,10 +34,10 @@ _HEADER = re.compile(
     rb"\A(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?(?:from|date|message-id|received|subject):", re.IGNORECASE
 )
 _SUFFIXES = (".mbox", ".eml", "mbox")
-_MAILDIR = ("cur", "new")
+_MAILDIR = ("cur", "new", "tmp")
 
 
-class Mbox:
+class MboxImporter:
     """Mail as memories; a thread is a session, and quoted replies are cut off if mail-parser-reply is installed."""
 
     name = NAME
@@ -85,9 +85,14 @@ def _mail_files(root: Path) -> Iterator[SourceFile | Omission]:
     """The files with mail below a folder."""
     for one in list_files(root, ("",)):
         name = one.place if isinstance(one, Omission) else one.path.name.lower()
-        in_maildir = not isinstance(one, Omission) and one.path.parent.name in _MAILDIR
+        in_maildir = isinstance(one, SourceFile) and _is_in_maildir(one.path)
         if name.endswith(_SUFFIXES) or in_maildir:
             yield one
+
+
+def _is_in_maildir(file: Path) -> bool:
+    folder = file.parent
+    return folder.name in {"cur", "new"} and all((folder.parent / name).is_dir() for name in _MAILDIR)
 
 
 def _is_mbox(start: bytes) -> bool:
@@ -140,9 +145,10 @@ class _ThreadReader:
         if not text.strip():
             yield Omission(NO_TEXT, place)
             return
-        if cut_quotes is not None:
+        has_quote = bool(_QUOTE.search(text))
+        if cut_quotes is not None and (has_quote or references):
             text = cut_quotes(text)
-        elif _QUOTE.search(text):
+        elif has_quote:
             yield Omission(QUOTES_KEPT, place)
         found = _MESSAGE_ID.search(headers["Message-ID"])
         message_id = found[1] if found else content_id(data.decode("utf-8", "replace"))

@@ -27,7 +27,7 @@ _HISTORY_EXTRAS = ("created_at", "updated_at", "is_deleted", "actor_id", "role")
 _MEMORY_KEYS = ("memory", "data", "text")
 
 
-class Mem0Store:
+class Mem0Importer:
     """Facts as memories. In the history, each version of a fact supersedes the version before it."""
 
     name = NAME

@@ -22,7 +22,7 @@ _BULLET = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s+|\Z)")
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
 
 
-class MemoryFiles:
+class MemoryFilesImporter:
     """Every bullet and every paragraph is a memory; the headings above it are its title."""
 
     name = NAME

@@ -24,7 +24,7 @@ _TAG = re.compile(r"(?<![\w/#&])#([^\W\d_][\w/-]*|\d[\w/-]*[^\W\d_][\w/-]*)")
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
-class Obsidian:
+class ObsidianImporter:
     """A note is a memory: its links, tags and the rest of its frontmatter are in the metadata."""
 
     name = NAME

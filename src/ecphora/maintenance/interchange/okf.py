@@ -42,7 +42,7 @@ _MAX_SLUG_CHARS = 40
 _MAX_TITLE_CHARS = 80
 
 
-class OpenKnowledgeFormat:
+class OkfImporter:
     """Concepts as memories. ``status``, ``stale_after`` and ``verified`` are kept, and give a memory its trust."""
 
     name = NAME
