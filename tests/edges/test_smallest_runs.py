@@ -19,6 +19,7 @@ HASHING = ("--embedder", "hashing:64")
 DATA = ("--data", "DATA")
 TINY = (*DATA, "--set", "tiny")
 ARGUMENTS: dict[str, Sequence[str]] = {
+    "adapters": ("--data", "DATA", "--set", "tiny", "--limit", "2"),
     "ahead": (*TINY, "--limit", "4", "--rerank", "never", *HASHING),
     "async_lag": ("--episodes", "20", "--repeat", "1", "--embedder", "hashing"),
     "before_after": (*TINY, *HASHING),
@@ -35,6 +36,7 @@ ARGUMENTS: dict[str, Sequence[str]] = {
     "feedback": TINY,
     "filters": ("--memories", "500"),
     "follow_up": ("--embedder", "minilm", "--rerank", "never"),
+    "import_speed": ("--messages", "400", "--kills", "1"),
     "goals": ("--set", "talks", "--spaces", "1"),
     "lifelong": (*TINY, "--spaces", "1", *HASHING),
     "log_growth": ("--recalls", "200", "--memories", "20"),

@@ -52,6 +52,7 @@ BUILT_IN_NAMES: Mapping[str, frozenset[str]] = MappingProxyType(
             {
                 *("ecphora", "mcp"),
                 *("chatgpt", "claude", "claude-code", "codex", "discord", "slack", "telegram", "whatsapp"),
+                *("chroma", "csv", "graphiti", "langgraph", "mbox", "mem0", "memory-files", "obsidian", "okf"),
             }
         ),
         "stores": frozenset({"sqlite", "file"}),
