@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange.chroma_store import ChromaImporter
-from ecphora.maintenance.interchange.csv_files import CsvImporter
-from ecphora.maintenance.interchange.graphiti import GraphitiImporter
-from ecphora.maintenance.interchange.langgraph_store import LangGraphImporter
-from ecphora.maintenance.interchange.mbox import MboxImporter
-from ecphora.maintenance.interchange.mem0_store import Mem0Importer
-from ecphora.maintenance.interchange.memory_files import MemoryFilesImporter
-from ecphora.maintenance.interchange.obsidian import ObsidianImporter
-from ecphora.maintenance.interchange.okf import OkfImporter
+from ecphora.maintenance.interchange.documents.csv_files import CsvImporter
+from ecphora.maintenance.interchange.documents.mbox import MboxImporter
+from ecphora.maintenance.interchange.documents.memory_files import MemoryFilesImporter
+from ecphora.maintenance.interchange.documents.obsidian import ObsidianImporter
+from ecphora.maintenance.interchange.documents.okf import OkfImporter
+from ecphora.maintenance.interchange.stores.chroma_store import ChromaImporter
+from ecphora.maintenance.interchange.stores.graphiti import GraphitiImporter
+from ecphora.maintenance.interchange.stores.langgraph_store import LangGraphImporter
+from ecphora.maintenance.interchange.stores.mem0_store import Mem0Importer
 from ecphora.model.ports import FormatImporter
 from ecphora.model.types import Episode, Omission
 from ecphora.remember.documents import check_episode

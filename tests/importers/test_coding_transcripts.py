@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange.coding_transcripts import ClaudeCodeImporter, CodexImporter
+from ecphora.maintenance.interchange.chats.coding_transcripts import ClaudeCodeImporter, CodexImporter
 from ecphora.maintenance.interchange.formats import find_format
 from ecphora.model.types import Episode, Omission
 from ecphora.testing import ImporterContract

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange import csv_files
-from ecphora.maintenance.interchange.csv_files import CsvImporter
+from ecphora.maintenance.interchange.documents import csv_files
+from ecphora.maintenance.interchange.documents.csv_files import CsvImporter
 from ecphora.maintenance.interchange.imported_episodes import EMPTY_TEXT, UNREADABLE_TIME
 from ecphora.model.ports import FormatImporter
 from ecphora.model.types import Episode, Omission

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange import discord
+from ecphora.maintenance.interchange.chats import discord
 from ecphora.maintenance.interchange.formats import find_format
 from ecphora.model.types import Episode, Omission
 from ecphora.testing import ImporterContract

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange import export_files
-from ecphora.maintenance.interchange.export_files import ExportFiles, Meter, looks_like
+from ecphora.maintenance.interchange.chats import export_files
+from ecphora.maintenance.interchange.chats.export_files import ExportFiles, Meter, looks_like
 from ecphora.maintenance.interchange.formats import BUILT_IN, find_format
 
 Writer = Callable[..., str]

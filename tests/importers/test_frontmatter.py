@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ecphora.maintenance.interchange.frontmatter import dump_frontmatter, load_frontmatter, split_frontmatter
+from ecphora.maintenance.interchange.documents.frontmatter import dump_frontmatter, load_frontmatter, split_frontmatter
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 texts |= st.text("\n \r\t'\":-a\x85\u2028\ufeff#\\", max_size=12)

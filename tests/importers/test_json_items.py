@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange import json_items
 from ecphora.maintenance.interchange.folders import ProgressMeter
-from ecphora.maintenance.interchange.json_items import BrokenRest, read_items
+from ecphora.maintenance.interchange.stores import json_items
+from ecphora.maintenance.interchange.stores.json_items import BrokenRest, read_items
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

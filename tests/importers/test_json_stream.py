@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.maintenance.interchange import json_stream
-from ecphora.maintenance.interchange.json_stream import BrokenJson, read_values
+from ecphora.maintenance.interchange.chats import json_stream
+from ecphora.maintenance.interchange.chats.json_stream import BrokenJson, read_values
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

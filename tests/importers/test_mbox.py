@@ -9,9 +9,9 @@ from types import ModuleType
 import pytest
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange import mbox
-from ecphora.maintenance.interchange.html_text import html_to_text
-from ecphora.maintenance.interchange.mbox import MboxImporter
+from ecphora.maintenance.interchange.documents import mbox
+from ecphora.maintenance.interchange.documents.html_text import html_to_text
+from ecphora.maintenance.interchange.documents.mbox import MboxImporter
 from ecphora.model.ports import FormatImporter
 from ecphora.model.types import Episode, Omission
 from ecphora.testing import ImporterContract

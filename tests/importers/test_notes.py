@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange import folders, frontmatter
+from ecphora.maintenance.interchange import folders
+from ecphora.maintenance.interchange.documents import frontmatter
+from ecphora.maintenance.interchange.documents.memory_files import MemoryFilesImporter
+from ecphora.maintenance.interchange.documents.obsidian import ObsidianImporter
 from ecphora.maintenance.interchange.imported_episodes import EMPTY_TEXT
-from ecphora.maintenance.interchange.memory_files import MemoryFilesImporter
-from ecphora.maintenance.interchange.obsidian import ObsidianImporter
 from ecphora.model.ports import FormatImporter, Importer
 from ecphora.model.types import Episode, Omission
 from ecphora.testing import ImporterContract

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange import frontmatter, okf
-from ecphora.maintenance.interchange.okf import OkfImporter, export_okf
+from ecphora.maintenance.interchange.documents import frontmatter, okf
+from ecphora.maintenance.interchange.documents.okf import OkfImporter, export_okf
 from ecphora.maintenance.interchange.supersession import LESS_TRUST, UNKNOWN_PREDECESSOR
 from ecphora.memory import Memory
 from ecphora.model.ports import FormatImporter

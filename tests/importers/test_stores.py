@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange import graphiti, langgraph_store, mem0_store, sqlite_files
-from ecphora.maintenance.interchange.chroma_store import NO_DOCUMENT, ChromaImporter
-from ecphora.maintenance.interchange.graphiti import GraphitiImporter
 from ecphora.maintenance.interchange.imported_episodes import EMPTY_TEXT, UNREADABLE_TIME
-from ecphora.maintenance.interchange.json_items import BROKEN_REST
-from ecphora.maintenance.interchange.langgraph_store import LangGraphImporter
-from ecphora.maintenance.interchange.mem0_store import Mem0Importer
+from ecphora.maintenance.interchange.stores import graphiti, langgraph_store, mem0_store, sqlite_files
+from ecphora.maintenance.interchange.stores.chroma_store import NO_DOCUMENT, ChromaImporter
+from ecphora.maintenance.interchange.stores.graphiti import GraphitiImporter
+from ecphora.maintenance.interchange.stores.json_items import BROKEN_REST
+from ecphora.maintenance.interchange.stores.langgraph_store import LangGraphImporter
+from ecphora.maintenance.interchange.stores.mem0_store import Mem0Importer
 from ecphora.memory import Memory
 from ecphora.model.ports import FormatImporter, Importer
 from ecphora.model.types import Episode, Omission

@@ -331,7 +331,7 @@ def _with_numbers(lines: Iterable[str], start: int) -> str:
 
 
 def _numbered(path: str, content: str, view_range: list[int] | None) -> str:
-    """The lines of a file with their numbers, or those of a range; its end may be -1."""
+    """The lines of a file with their numbers, or the lines of a range; its end may be -1."""
     lines, start = content.split("\n"), 0
     if len(lines) > MAX_LINES:
         raise _error(f"File {path} exceeds maximum line limit of {MAX_LINES:,} lines.")

@@ -33,7 +33,7 @@ except ImportError as error:
     raise ImportError("CrewAI is not installed; run: pip install 'ecphora[crewai]'") from error
 
 RECORDS = "crewai"
-"""The kind of the records; that of a storage is followed by its name."""
+"""The kind of the records; in a storage the name of the storage follows."""
 SCOPES, CATEGORIES, VECTOR, RECORD = "crewai_scopes", "crewai_categories", "crewai_vector", "crewai_record"
 """Metadata: the scope and all above it, the categories, the vector as base64 of float32, and other fields as JSON."""
 PAGE = 500

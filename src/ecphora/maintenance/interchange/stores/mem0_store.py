@@ -7,15 +7,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ...errors import InvalidInput
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Omission
-from .folders import ProgressMeter, existing_path, first_bytes, show_path
-from .imported_episodes import Entry, build_episode
+from ....errors import InvalidInput
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Omission
+from ..folders import ProgressMeter, existing_path, first_bytes, show_path
+from ..imported_episodes import Entry, build_episode
+from ..supersession import Successor, predecessors_first
 from .json_items import BROKEN_REST, BrokenRest, read_items
 from .sqlite_files import DAMAGED_REST, columns, count_rows, has_columns, is_sqlite, open_read_only, rows_until_damage
-from .supersession import Successor, predecessors_first
 
 NAME = "mem0"
 DELETED = "a memory that was deleted in mem0"

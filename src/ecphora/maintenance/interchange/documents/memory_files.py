@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...errors import InvalidInput
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Omission
-from .folders import ProgressMeter, SourceFile, existing_path, list_files, read_text, show_path
+from ....errors import InvalidInput
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Omission
+from ..folders import ProgressMeter, SourceFile, existing_path, list_files, read_text, show_path
+from ..imported_episodes import Entry, build_episode
 from .frontmatter import BAD_FRONTMATTER, load_frontmatter, split_frontmatter
-from .imported_episodes import Entry, build_episode
 
 NAME = "memory-files"
 FILE_NAMES = frozenset({"memory.md", "claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md"})

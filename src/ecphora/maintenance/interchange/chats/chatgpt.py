@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ...errors import InvalidInput
-from ...language.chat_roles import Role
-from ...model.ids import content_id
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Omission
+from ....errors import InvalidInput
+from ....language.chat_roles import Role
+from ....model.ids import content_id
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Omission
 from .export_files import ExportFiles, Meter, looks_like
 from .json_stream import BrokenJson, read_values
 from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text

@@ -9,14 +9,14 @@ from email.header import decode_header
 from email.message import Message
 from pathlib import Path
 
-from ...errors import InvalidInput
-from ...model.ids import content_id
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Omission
-from .folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, show_path
+from ....errors import InvalidInput
+from ....model.ids import content_id
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Omission
+from ..folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, show_path
+from ..imported_episodes import Entry, build_episode
 from .html_text import html_to_text
-from .imported_episodes import Entry, build_episode
 
 NAME = "mbox"
 QUOTES_KEPT = "a quoted message, which stays in the text: pip install 'ecphora[import]' cuts it off"

@@ -14,17 +14,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...errors import InvalidInput
-from ...model.ids import content_id
-from ...model.ports import Progress, Store
-from ...model.reprs import show
-from ...model.times import parse_time
-from ...model.types import Episode, Kind, Link, Media, Node, NodeId, Omission, TransferResult, WriteBatch
-from ...remember.documents import reassemble
-from .folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, read_text
+from ....errors import InvalidInput
+from ....model.ids import content_id
+from ....model.ports import Progress, Store
+from ....model.reprs import show
+from ....model.times import parse_time
+from ....model.types import Episode, Kind, Link, Media, Node, NodeId, Omission, TransferResult, WriteBatch
+from ....remember.documents import reassemble
+from ..folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, read_text
+from ..imported_episodes import UNREADABLE_TIME, Entry, as_metadata, build_episode, checked
+from ..supersession import Successor, predecessors_first
 from .frontmatter import BAD_FRONTMATTER, dump_frontmatter, load_frontmatter, split_frontmatter
-from .imported_episodes import UNREADABLE_TIME, Entry, as_metadata, build_episode, checked
-from .supersession import Successor, predecessors_first
 
 NAME = "okf"
 OKF_VERSION = "0.2"

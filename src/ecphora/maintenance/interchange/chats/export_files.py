@@ -9,8 +9,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import IO, Self
 
-from ...errors import InvalidInput
-from ...model.ports import Progress
+from ....errors import InvalidInput
+from ....model.ports import Progress
 
 MAX_FILES = 200_000
 """The files of a folder that are looked at."""

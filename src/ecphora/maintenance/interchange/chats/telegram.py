@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from ...errors import InvalidInput
-from ...model.ids import content_id
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Metadata, Omission
+from ....errors import InvalidInput
+from ....model.ids import content_id
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Metadata, Omission
 from .export_files import ExportFiles, Meter, looks_like
 from .json_stream import BrokenJson, Place, read_values
 from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text, as_time

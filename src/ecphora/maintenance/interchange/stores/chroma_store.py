@@ -5,12 +5,12 @@ from datetime import UTC
 from itertools import groupby
 from pathlib import Path
 
-from ...errors import InvalidInput
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Omission
-from .folders import ProgressMeter, existing_path
-from .imported_episodes import Entry, build_episode, find_fields
+from ....errors import InvalidInput
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Omission
+from ..folders import ProgressMeter, existing_path
+from ..imported_episodes import Entry, build_episode, find_fields
 from .sqlite_files import DAMAGED_REST, columns, count_rows, has_columns, open_read_only, rows_until_damage
 
 NAME = "chroma"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from ...errors import InvalidInput
+from ....errors import InvalidInput
 
 BAD_FRONTMATTER = "frontmatter that is not valid YAML"
 MAX_FRONTMATTER_CHARS = 1_000_000

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ...errors import InvalidTime
-from ...model.ids import content_id
-from ...model.text_format import collapse_whitespace, replace_surrogates, strip_invisible, truncate
-from ...model.times import read_time
-from ...model.validation import MAX_NAME_CHARS
+from ....errors import InvalidTime
+from ....model.ids import content_id
+from ....model.text_format import collapse_whitespace, replace_surrogates, strip_invisible, truncate
+from ....model.times import read_time
+from ....model.validation import MAX_NAME_CHARS
 
 _SLACK = 64
 """Characters of a name that a format may put in front of it."""

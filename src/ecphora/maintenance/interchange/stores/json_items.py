@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ...errors import InvalidInput
-from ...model.reprs import show
-from .folders import ProgressMeter
+from ....errors import InvalidInput
+from ....model.reprs import show
+from ..folders import ProgressMeter
 
 BROKEN_REST = "the rest of the file, which is not valid JSON"
 MAX_ITEM_CHARS = 1 << 26

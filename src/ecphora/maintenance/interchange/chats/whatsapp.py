@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import IO
 
-from ...errors import InvalidInput
-from ...model.ids import content_id
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Omission
+from ....errors import InvalidInput
+from ....model.ids import content_id
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Omission
 from .export_files import HEAD_BYTES, ExportFiles, Meter, base_name
 from .json_values import as_name, as_text
 

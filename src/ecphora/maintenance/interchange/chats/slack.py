@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import InvalidInput
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Metadata, Omission
+from ....errors import InvalidInput
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Metadata, Omission
 from .export_files import ExportFiles, Meter
 from .json_stream import BrokenJson, read_values
 from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text

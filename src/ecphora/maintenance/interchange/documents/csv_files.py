@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
 from typing import Any
 
-from ...errors import InvalidInput
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Omission
-from ...model.validation import MAX_TEXT_CHARS
-from .folders import ProgressMeter, existing_path, first_bytes, show_path
-from .imported_episodes import FIELD_NAMES, Entry, as_text, build_episode, find_fields
+from ....errors import InvalidInput
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Omission
+from ....model.validation import MAX_TEXT_CHARS
+from ..folders import ProgressMeter, existing_path, first_bytes, show_path
+from ..imported_episodes import FIELD_NAMES, Entry, as_text, build_episode, find_fields
 
 NAME = "csv"
 BROKEN_REST = "the rest of the file, which is not valid CSV"

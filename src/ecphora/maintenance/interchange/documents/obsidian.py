@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import InvalidInput
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Omission
-from .folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, read_text
+from ....errors import InvalidInput
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Omission
+from ..folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, read_text
+from ..imported_episodes import Entry, as_time, build_episode
 from .frontmatter import BAD_FRONTMATTER, load_frontmatter, split_frontmatter
-from .imported_episodes import Entry, as_time, build_episode
 
 NAME = "obsidian"
 DATE_KEYS = ("date", "created", "created_at", "date_created", "date created", "creation_date", "day")

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import InvalidInput
-from ...language.chat_roles import Role
-from ...model.ids import content_id
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Omission
+from ....errors import InvalidInput
+from ....language.chat_roles import Role
+from ....model.ids import content_id
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Omission
 from .export_files import ExportFiles, Meter, base_name, looks_like
 from .json_values import as_id, as_list, as_mapping, as_name, as_text, as_time, in_utc
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any, Protocol
 
-from ...errors import InvalidInput
+from ....errors import InvalidInput
 
 Place = tuple[str | int, ...]
 """Where a value stands: the keys of objects and the indexes of arrays that lead to it."""

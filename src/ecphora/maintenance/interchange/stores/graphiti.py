@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...errors import InvalidInput
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Omission
-from .folders import ProgressMeter, existing_path, first_bytes, show_path
-from .imported_episodes import Entry, as_time, build_episode
+from ....errors import InvalidInput
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Omission
+from ..folders import ProgressMeter, existing_path, first_bytes, show_path
+from ..imported_episodes import Entry, as_time, build_episode
+from ..supersession import Successor, predecessors_first
 from .json_items import BROKEN_REST, BrokenRest, read_items
-from .supersession import Successor, predecessors_first
 
 NAME = "graphiti"
 ENTITY_NODE = "an entity, which follows from the facts"

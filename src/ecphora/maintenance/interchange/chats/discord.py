@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import IO, Any
 
-from ...errors import InvalidInput
-from ...language.chat_roles import Role
-from ...model.ids import content_id
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Episode, Metadata, Omission
+from ....errors import InvalidInput
+from ....language.chat_roles import Role
+from ....model.ids import content_id
+from ....model.ports import Progress
+from ....model.reprs import show
+from ....model.types import Episode, Metadata, Omission
 from .export_files import ExportFiles, Meter, MeteredFile, looks_like
 from .json_stream import BrokenJson, read_values
 from .json_values import as_id, as_list, as_mapping, as_name, as_text, as_time, in_utc

@@ -1,0 +1,1 @@
+"""Documents: mail, notes, tables, and folders of Markdown."""
