@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from ecphora import HashingEmbedder, Memory
 from ecphora.cli.main import main
 from ecphora.errors import InvalidInput, UnknownName
 from ecphora.maintenance.interchange import formats
@@ -161,3 +162,34 @@ def test_formats_are_imported_only_when_they_are_needed() -> None:
 def test_unknown_name_names_the_formats() -> None:
     with pytest.raises(UnknownName, match=r"no importer is called 'icq'; give ecphora, mcp, .* or .*, or the name of"):
         formats.find_format("x", "icq")
+
+
+def test_folder_of_markdown_is_exported_and_imported(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    with Memory(tmp_path / "a.db", embedder=HashingEmbedder()) as memory:
+        memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03", session="s1")
+        memory.remember("The rent is 700 euros.", speaker="Ana", happened_at="2026-05-04", session="s1")
+    folder = tmp_path / "notes"
+    written = ecphora("export", str(folder), "--format", "okf", "--db", str(tmp_path / "a.db"))
+    assert written.output == f"wrote 2 memories to {folder}\n"
+    assert len(list(folder.rglob("*.md"))) == 3  # and the index
+    ecphora("import", str(folder), "--db", str(tmp_path / "b.db"), "--embedder", "hashing")
+    with Memory(tmp_path / "b.db", embedder=HashingEmbedder()) as memory:
+        found = [(node.text, node.speaker, node.session) for node in memory.find(order="happened_at")]
+    assert found == [("I moved to Porto.", "Ana", "s1"), ("The rent is 700 euros.", "Ana", "s1")]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-", "--format", "okf"), "--format okf writes a folder"),
+        (("notes", "--format", "okf", "--vectors"), "--vectors is for exports of ecphora"),
+        (("notes", "--format", "okf", "--scope", "nobody"), "no scope is called 'nobody'"),
+    ],
+)
+def test_folder_that_cannot_be_exported(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    with Memory(tmp_path / "a.db", embedder=HashingEmbedder()) as memory:
+        memory.remember("I moved to Porto.")
+    result = CliRunner().invoke(main, ["export", *words, "--db", str(tmp_path / "a.db")])
+    assert result.exit_code != 0
+    assert message in result.output

@@ -84,7 +84,7 @@ class SilentCommand(click.Command):
 def hook(context: CommandContext, *, event: str, budget: int) -> None:
     """Remember and recall for a coding agent, which gives the JSON of EVENT on stdin.
 
-    SessionStart shows the latest memories, UserPromptSubmit those for the prompt. Stop and SessionEnd store the last
+    SessionStart shows the latest memories, UserPromptSubmit memories for the prompt. Stop and SessionEnd store the last
     exchange, unless it seems to hold a secret. The scope is the project's folder.
     """
     payload = json.loads(sys.stdin.buffer.read().decode("utf-8-sig"))

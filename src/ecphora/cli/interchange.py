@@ -5,7 +5,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from ..maintenance.interchange.streaming import (
     summarize,
 )
 from ..model.text_format import count_noun, iso_minute
-from ..model.times import check_zone
+from ..model.times import check_zone, utc_now
 from .context import (
     FUTURE_REVISION,
     CommandContext,
@@ -36,6 +36,8 @@ from .render import progress_bar
 if TYPE_CHECKING:
     from ..memory import Memory
 
+OKF_FORMAT = "okf"
+"""The format of a folder of Markdown files."""
 NO_LIMIT = 2**31
 """More memories than a scope has."""
 MAX_SHOWN = 10
@@ -47,10 +49,11 @@ MAX_SHOWN = 10
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice([formats.NATIVE_FORMAT, formats.MCP_FORMAT]),
+    type=click.Choice([formats.NATIVE_FORMAT, formats.MCP_FORMAT, OKF_FORMAT]),
     default=formats.NATIVE_FORMAT,
     show_default=True,
-    help="The format: ecphora, or mcp for a new file of the reference memory server of MCP.",
+    help="The format: ecphora, mcp for a new file of the reference memory server of MCP, or okf for a new folder of "
+    "Markdown files (Open Knowledge Format).",
 )
 @click.option(
     "--vectors",
@@ -61,12 +64,13 @@ MAX_SHOWN = 10
 def export(context: CommandContext, *, file: str, format_name: str, vectors: bool) -> None:
     """Write a scope as JSON Lines, to a file or to stdout; nothing is lost.
 
-    With --format mcp, only what was imported in this format is written, and no file is replaced.
+    With --format mcp, only what was imported in this format is written, and no file is replaced. With --format okf,
+    each memory becomes a Markdown file with its speaker, times and validity; names and insights are left out.
     """
-    if format_name == formats.MCP_FORMAT:
+    if format_name != formats.NATIVE_FORMAT:
         if vectors:
             raise click.UsageError("--vectors is for exports of ecphora; leave it out with --format")
-        _export_graph(context, file)
+        (_export_graph if format_name == formats.MCP_FORMAT else _export_folder)(context, file)
         return
     with context.open_memory() as memory, _atomic_output(file) as out:
         count = memory.export(out, vectors=vectors)
@@ -78,6 +82,20 @@ def export(context: CommandContext, *, file: str, format_name: str, vectors: boo
         context.print_line(
             f"wrote {count.nodes:,} nodes, {count.edges:,} links and {count.accesses:,} accesses to {file}"
         )
+
+
+def _export_folder(context: CommandContext, folder: str) -> None:
+    """Write the memories of a scope as Markdown files."""
+    from ..maintenance.interchange.documents import okf  # noqa: PLC0415
+
+    if folder == "-":
+        raise click.UsageError("--format okf writes a folder; name a new one")
+    with context.open_memory(), closing(context.open_store()) as store:
+        count = okf.export_okf(store, context.settings.scope, folder, now=utc_now())
+    if context.as_json:
+        context.write_json(count)
+    else:
+        context.print_line(f"wrote {count_noun(count.nodes, 'memory', 'memories')} to {folder}")
 
 
 def _export_graph(context: CommandContext, file: str) -> None:
