@@ -46,7 +46,7 @@ VERSION, EXISTED, OPERATION, FINGERPRINT = "file_version", "file_existed", "oper
 WRITE_METADATA, LOG = "write_metadata", "receipt_log"
 """The metadata that the host gave, and the receipts of operations that no file has any more, both as JSON."""
 MAX_RECEIPTS = 1_024
-"""The receipts that are kept besides those of the files, the latest ones; as many as the host's stores keep."""
+"""The receipts that are kept besides the receipts of the files, the latest ones; as many as the host's stores keep."""
 MAX_METADATA_CHARS = 4_096
 """The characters of the longest metadata of a write, as JSON; the limit of the host's stores."""
 TOOL_NAMES = ("remember", "recall", "forget")
@@ -237,7 +237,7 @@ class EcphoraMemoryStore:
             self.memory.maintenance.archive(stored.node.id)  # it is no memory of anything
 
     def _never_landed(self, receipt: _Receipt, current: Record | None = None) -> bool:
-        """Whether a receipt is that of a deletion that was broken off: the file is still there."""
+        """Whether a receipt belongs to a deletion that was broken off: the file is still there."""
         if receipt.deleted is None:
             return False
         record = self._files.get(receipt.path) if current is None else current
