@@ -66,11 +66,26 @@ def test_it_is_the_tool_of_the_host(memory: Memory) -> None:
 
 
 PATHS = [
-    "/memories", "/memories/a", "/memories/b.md", "/memories/a/c", "/memories/a/d/e", "/memories/.hidden",
+    "/memories", "/memories/a", "/memories/b.md", "/memories/a/c", "/memories/a-b", "/memories/a/d/e",
+    "/memories/.hidden",
     "/memories/a/d/e/f/g", "/memories/a/../b.md", "/memories/./a//c", "/memories/é ☃.txt", "/etc/passwd", "memories/a",
     "/memories/../x", "/memories/a/../../x",
 ]  # fmt: skip
-TEXTS = ["", "x", "one\ntwo\nthree", "one\n", "\n", "aXaXa", "aa", "tab\t\r\nend\r\n", "ünï ☃\n" * 300, "one\none\n"]
+TEXTS = [
+    "",
+    "x",
+    "\n\nx\n",
+    "aXaXaXaXa",
+    "x" * 1_000,
+    "one\ntwo\nthree",
+    "one\n",
+    "\n",
+    "aXaXa",
+    "aa",
+    "tab\t\r\nend\r\n",
+    "ünï ☃\n" * 300,
+    "one\none\n",
+]
 
 
 def random_command(chance: random.Random) -> dict[str, object]:
@@ -159,6 +174,16 @@ def test_an_empty_memory_is_listed(tool: EcphoraMemoryTool) -> None:
     assert run(tool, "view", path="/memories").split("\n")[1:] == ["0B\t/memories"]
 
 
+def test_every_line_with_a_text_that_is_not_unique_is_named(tmp_path: Path, tool: EcphoraMemoryTool) -> None:
+    command: dict[str, object] = {"command": "str_replace", "path": "/memories/a", "old_str": "aXa", "new_str": "b"}
+    outcomes = set()
+    for one in (tool, BetaLocalFilesystemMemoryTool(str(tmp_path))):
+        create(one, "/memories/a", "aXaXaXaXa\nno\naXa")
+        outcomes.add(outcome(one, command))
+    (told,) = outcomes
+    assert "in lines: 1, 1, 1, 1, 3. Please" in told
+
+
 def test_deleted_files_and_folders_may_come_again(memory: Memory, tool: EcphoraMemoryTool) -> None:
     for _ in range(2):
         create(tool, "/memories/a/b.md", "secret note")
@@ -218,7 +243,8 @@ def test_other_errors_are_raised(tmp_path: Path) -> None:
         "/memories/..", "/memories/a/../../b", "/memories/%2e%2e/x", "/memories/%252e%252e%252fx",
         "/memories/a%2f..%2fb",
         "/memories/..%2f..%2fetc", "/memories/..\\x", "/memories/%2e%2e%5cx", "/memories/a\\b", "/memories/a%5cb",
-        "/memories/a\x00b", "/memories/a%00b", "/memories/a\nb", "/memories/a\u2028b", "/memories/\ud800",
+        "/memories/a\x00b", "/memories/a%00b", "/memories/a\nb", "/memories/a\u2028b", "/memories/a\u2029b",
+        "/memories/\ud800",
         "/memories/" + "x" * 512, "\u2215memories/a", "//memories/a", "/memories/a/%2E%2E",
     ],
 )  # fmt: skip

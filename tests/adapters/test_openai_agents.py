@@ -134,6 +134,14 @@ def test_what_is_popped_or_cleared_may_be_said_again(session: EcphoraSession) ->
     assert items_of(session) == [user("one")]
 
 
+def test_what_follows_a_popped_item_is_the_last(session: EcphoraSession) -> None:
+    for text in ("one", "two", "three"):
+        add(session, user(text))
+    asyncio.run(session.pop_item())
+    add(session, user("four"))
+    assert items_of(session) == [user("one"), user("two"), user("four")]
+
+
 def test_clearing_erases_one_session_and_nothing_else(memory: Memory, session: EcphoraSession) -> None:
     other = EcphoraSession(memory, "chat-2")
     memory.remember("Ana likes the sea.", session="chat-1")
@@ -267,9 +275,15 @@ def test_the_tool_recalls_over_all_sessions(tmp_path: Path) -> None:
         assert "Silva" in call_tool(tool, question="Who is Ana's dentist?")
         assert "function" not in call_tool(tool, question="Which city do I live in?")
         assert call_tool(tool, question="What is the wifi password?") == openai_agents.NOTHING_FOUND
-        other = recall_tool(memory, where=Filter(not_sessions="chat-1", metadata={"x": {"$exists": False}}), name="ask")
-        assert "river" not in call_tool(other, question="Which city do I live in?")
+        memory.remember("I live in Lisbon.", metadata={"kind": "old"})
+        other = recall_tool(memory, where=Filter(metadata={"kind": "old"}), name="ask")
         assert other.name == "ask"
+        answer = call_tool(other, question="Which city do I live in?")
+        assert "Lisbon" in answer
+        assert "river" not in answer
+        assert "river" not in call_tool(
+            recall_tool(memory, where=Filter(not_sessions="chat-1")), question="Which city do I live in?"
+        )
 
 
 def test_the_tool_never_recalls_items_without_text(memory: Memory, session: EcphoraSession) -> None:
@@ -296,7 +310,14 @@ def test_memories_of_other_sessions_are_put_into_the_instructions(tmp_path: Path
     with Memory(tmp_path / "a.db") as memory:
         old, new = EcphoraSession(memory, "chat-1"), EcphoraSession(memory, "chat-2")
         add(old, user("I live in Porto, near the river."))
-        question = [user("hello"), REPLY, user("Which city do I live in?"), CALL, RESULT]
+        question = [
+            {"type": "a type of tomorrow"},
+            user("hello"),
+            REPLY,
+            user("Which city do I live in?"),
+            CALL,
+            RESULT,
+        ]
         add(new, *question)
         found = inject(new, question, "Be brief.")
         assert found.input == question

@@ -293,7 +293,7 @@ def _key_of(path: str) -> str:
     while (once_more := unquote(decoded)) != decoded:
         decoded = once_more
     escapes = _error(f"Path {path} would escape {ROOT} directory")
-    if decoded != path and ".." in decoded.replace("\\", "/").split("/"):
+    if decoded != path and ".." in decoded.split("/"):
         raise escapes
     if "\\" in decoded or any(unicodedata.category(character) in CONTROLS for character in decoded):
         raise _error(f"Path {path!r} has a backslash or a control character")
