@@ -7,13 +7,15 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+if find_spec("crewai") is None:  # the environment of other tests stays as it is
+    pytest.skip("needs crewai", allow_module_level=True)
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", "CREWAI_TRACING_ENABLED": "false"}
-pytest.importorskip("crewai")
 
 import crewai
 from crewai import Agent, BaseLLM, Crew, Task
