@@ -3,6 +3,8 @@
 import asyncio
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -142,6 +144,7 @@ def test_paths_are_listed_in_their_order(store: EcphoraMemoryStore) -> None:
         write(store, path, "x")
     assert run(store.list_paths(limit=100)) == ["a.md", "b.md", "b/a.md", "b/c/d.md", "b/z.md", "ba.md"]
     assert run(store.list_paths("b/", limit=2)) == ["b/a.md", "b/c/d.md"]
+    assert run(store.list_paths("b/", limit=100)) == ["b/a.md", "b/c/d.md", "b/z.md"]
     assert run(store.list_paths("b", limit=100)) == ["b.md", "b/a.md", "b/c/d.md", "b/z.md", "ba.md"]
     assert run(store.list_paths("c", limit=100)) == []
 
@@ -210,6 +213,11 @@ def test_an_operation_is_done_once(store: EcphoraMemoryStore) -> None:
     with pytest.raises(MemoryOperationConflictError):
         delete(store, "a.md", first.version, wrong)
     assert content(store, "a.md") == "one"
+    second = MemoryOperation(id="run-1:call-3", fingerprint="write two")
+    write(store, "a.md", "two", first.version, second)
+    replay = run(store.get_operation(second))
+    assert replay is not None
+    assert replay.existed
 
 
 def test_receipts_outlive_the_file_and_the_process(tmp_path: Path) -> None:
@@ -284,6 +292,25 @@ def test_of_many_writers_one_wins(memory: Memory) -> None:
     assert run(race()).count(True) == 1
 
 
+def test_stores_over_one_memory_wait_for_each_other(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = EcphoraMemoryStore(memory), EcphoraMemoryStore(memory)
+    started, put = threading.Event(), first._files.put
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        started.set()
+        time.sleep(0.2)
+        return put(*arguments, **options)
+
+    monkeypatch.setattr(first._files, "put", slow)
+    thread = threading.Thread(target=lambda: write(first, "a.md", "first"))
+    thread.start()
+    assert started.wait(10)
+    with pytest.raises(MemoryConflictError):
+        write(second, "a.md", "second")
+    thread.join()
+    assert content(second, "a.md") == "first"
+
+
 def test_appending_with_retries_loses_nothing(store: EcphoraMemoryStore) -> None:
     async def append(number: int) -> None:
         while True:
@@ -327,9 +354,14 @@ def test_a_word_of_a_file_or_of_its_name_finds_it(store: EcphoraMemoryStore) -> 
     write(store, "n/other.md", "The wine and the PEANUTS, peanuts.")
     write(store, "n/third.md", "Nothing of the kind.")
     assert set(found(store, "peanuts?", "n/")) == {"n/peanuts.md", "n/other.md"}
-    assert found(store, "the", "n/")  # of stop words alone, each counts
     scores = [match.score for match in search(store, "peanuts?", "n/").matches]
     assert scores == [1, 1 / 2]
+
+
+def test_of_stop_words_alone_each_counts(store: EcphoraMemoryStore) -> None:
+    write(store, "n/a.md", f"{'x ' * 300}the end{' y' * 300}")
+    (match,) = search(store, "the", "n/", max_chars=60).matches
+    assert "the end" in match.snippet
 
 
 def test_the_bounds_of_a_search(store: EcphoraMemoryStore) -> None:
@@ -410,6 +442,7 @@ def test_the_tools_of_a_memory(memory: Memory) -> None:
     assert agent.run_sync("Remember my cat.").output == "Done."
     assert [(node.text, node.session) for node in memory.find()] == [("Ana has a cat.", "chat-1")]
     assert "Error: the text is empty" in script.told(2)
+    assert [getattr(part, "outcome", "") for part in script.requests[2][-1].parts] == ["retried"]
     assert "Ana has a cat." in script.told(3)
     assert "Nothing" in script.told(4)
 
