@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Run the tests of Anthropic's memory tool against ours: scripts/host_tests/anthropic.py TEST_FILE [options].
 
-The file is tests/lib/tools/memory_tools/test_filesystem.py of the SDK's repository; its sdist has no tests. Run it with
-a Python that has anthropic, pytest and pytest-asyncio. In the tests, the tools that write to a disk are replaced by
-ours. `LEFT_OUT` names the tests that are not run, with the reasons. The options are passed to pytest.
+The file is tests/lib/tools/memory_tools/test_filesystem.py of the SDK's repository. Run it with a Python that has
+anthropic, pytest and pytest-asyncio. In the tests, the tools that write to a disk are replaced by ours. `LEFT_OUT`
+names the tests that are not run, with the reasons. The options are passed to pytest.
 """
 
 import json
