@@ -161,3 +161,11 @@ def test_progress_grows_to_the_total(memory: Memory, monkeypatch: pytest.MonkeyP
     assert reports == [(4, 10), (8, 10), (10, 10)]
     import_episodes(memory, episodes(10), progress=lambda done, total: reports.append((done, total)))
     assert reports[3:] == [(4, 4), (8, 8), (10, 10)]
+
+
+def test_id_that_a_file_has_twice_is_stored_once_with_its_first_text(memory: Memory) -> None:
+    first, second = (Episode(text, "x:1", happened_at=AT, source="x") for text in ("First.", "Second."))
+    assert counts(import_episodes(memory, [first, second])) == (1, 1, 0)
+    node = memory.get("x:1")
+    assert node is not None
+    assert node.text == "First."

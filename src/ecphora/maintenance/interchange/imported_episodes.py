@@ -168,7 +168,7 @@ def build_episode(format_name: str, entry: Entry) -> Iterator[Episode | Omission
         supersedes=entry.supersedes,
         media=entry.media,
     )
-    yield checked(replace(episode, id=derived_id(format_name, entry.key, episode)), entry.origin)
+    yield episode_or_omission(replace(episode, id=derived_id(format_name, entry.key, episode)), entry.origin)
 
 
 def derived_id(format_name: str, key: str, episode: Episode) -> NodeId:
@@ -181,7 +181,7 @@ def derived_id(format_name: str, key: str, episode: Episode) -> NodeId:
     return content_id(as_text(key), moment, *(name or "" for name in names), episode.text, prefix=f"{format_name}:")
 
 
-def checked(episode: Episode, origin: str) -> Episode | Omission:
+def episode_or_omission(episode: Episode, origin: str) -> Episode | Omission:
     """The episode if it can be remembered, else an omission that says why not."""
     if len(episode.text) > MAX_TEXT_CHARS:
         return Omission(LONG_TEXT, origin)

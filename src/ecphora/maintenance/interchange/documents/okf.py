@@ -22,7 +22,7 @@ from ....model.times import parse_time
 from ....model.types import Episode, Kind, Link, Media, Node, NodeId, Omission, TransferResult, WriteBatch
 from ....remember.documents import reassemble
 from ..folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, read_text
-from ..imported_episodes import UNREADABLE_TIME, Entry, as_metadata, build_episode, checked
+from ..imported_episodes import UNREADABLE_TIME, Entry, as_metadata, build_episode, episode_or_omission
 from ..supersession import Successor, predecessors_first
 from .frontmatter import BAD_FRONTMATTER, dump_frontmatter, load_frontmatter, split_frontmatter
 
@@ -148,7 +148,7 @@ def _own_memory(header: Mapping[str, Any], body: str, place: str) -> Iterator[Ep
         time = None
         yield Omission(UNREADABLE_TIME, place)
     trust, metadata = header.get("trust", 1.0), header.get("metadata")
-    yield checked(
+    yield episode_or_omission(
         Episode(
             text=_unwrap(body),
             **{name: header.get(name) for name in ("id", "speaker", "session", "source")},
