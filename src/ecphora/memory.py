@@ -125,7 +125,7 @@ from .recall.recollection import DEFAULT_BUDGET, Recollection
 from .remember import documents, encode
 from .remember.documents import warn_of_blocked
 from .remember.forget import check_forgettable, plan_forget
-from .remember.graph_cache import GraphCache
+from .remember.graph_cache import BULK_NEW_SHARE, GraphCache
 from .remember.messages import (
     DEFAULT_OPTIONS,
     Message,
@@ -577,6 +577,9 @@ class Memory(OpenInEachProcess):
             batch = pending[start : start + batch_size]
             written.append(writer.remember(batch, now, restore=restore, extractions=extractions))
             writer.process_pending(now)
+            if len(batch) == BATCH_SIZE:  # an import that is killed opens what it has stored as fast as if it was closed
+                with suppress(StoreError):
+                    writer.cache.save(new_share=BULK_NEW_SHARE)
             if progress is not None:
                 progress(min(start + batch_size, len(pending)), len(pending))
         found = Classification.joined(written)

@@ -50,6 +50,14 @@ def test_snapshot_is_due_when_a_twentieth_of_a_large_graph_is_not_in_it() -> Non
     assert not graph_cache.is_due(smaller, 0)
 
 
+def test_many_writes_keep_a_snapshot_before_the_memory_is_closed(path: Path) -> None:
+    with open_memory(path) as memory:
+        memory.remember([f"Note {number}." for number in range(1100)])
+        stored = stored_snapshot(path)
+    assert stored is not None
+    assert stored.revision < 3  # there were three batches; after the last the graph had not doubled again
+
+
 @pytest.mark.usefixtures("small_snapshots")
 def test_closing_writes_a_snapshot_from_which_the_scope_opens(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_memory(path) as memory:

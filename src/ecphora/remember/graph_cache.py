@@ -28,7 +28,9 @@ FORMAT = 1
 MIN_ROWS = 1_000
 """A smaller graph is read from the rows of its store in no time."""
 MAX_NEW_SHARE = 0.05
-"""A snapshot is renewed when so much of a graph is not in it."""
+"""A snapshot is renewed at closing when so much of a graph is not in it."""
+BULK_NEW_SHARE = 0.5
+"""A snapshot is renewed during many writes when so much of a graph is not in it: whenever the graph has doubled."""
 _TABLES = ("nodes", "terms", "identifiers", "time_mentions", "vector_rows", "english_vector_rows", "edges", "accesses")
 _VOCABULARIES = ("speakers", "sessions", "documents", "sources")
 _INDEX, _PREVIOUS, _FOLLOWING, _COSINES, _ENGLISH_COSINES = (
@@ -58,10 +60,10 @@ class GraphCache:
                 self._load_snapshot()
             return self._grow(self._store.changes_since(self._scope, self._graph.revision))
 
-    def save(self) -> None:
-        """Keep a snapshot of the graph with its store, if much of it is not in the latest one."""
+    def save(self, *, new_share: float = MAX_NEW_SHARE) -> None:
+        """Keep a snapshot of the graph with its store, if more than ``new_share`` of it is not in the latest one."""
         with self._lock:
-            if isinstance(self._store, SnapshotStore) and is_due(self._graph, self._saved_rows):
+            if isinstance(self._store, SnapshotStore) and is_due(self._graph, self._saved_rows, new_share):
                 value = to_bytes(self._graph)
                 self._store.write_graph_snapshot(self._scope, self._graph.revision, value)
                 self._saved_rows = len(self._graph)
@@ -97,9 +99,9 @@ class GraphCache:
         return self._graph
 
 
-def is_due(graph: Graph, saved_rows: int) -> bool:
+def is_due(graph: Graph, saved_rows: int, new_share: float = MAX_NEW_SHARE) -> bool:
     """Whether a snapshot should be written of a graph, of which the latest one has so many rows."""
-    return len(graph) >= MIN_ROWS and len(graph) - saved_rows > MAX_NEW_SHARE * len(graph)
+    return len(graph) >= MIN_ROWS and len(graph) - saved_rows > new_share * len(graph)
 
 
 def to_bytes(graph: Graph) -> bytes:
