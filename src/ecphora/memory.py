@@ -577,7 +577,7 @@ class Memory(OpenInEachProcess):
             batch = pending[start : start + batch_size]
             written.append(writer.remember(batch, now, restore=restore, extractions=extractions))
             writer.process_pending(now)
-            if len(batch) == BATCH_SIZE:  # an import that is killed opens what it has stored as fast as if it was closed
+            if len(batch) == BATCH_SIZE:  # so an import that is killed soon goes on
                 with suppress(StoreError):
                     writer.cache.save(new_share=BULK_NEW_SHARE)
             if progress is not None:
