@@ -253,7 +253,7 @@ import os, sys
 from ecphora import HashingEmbedder, Memory
 from ecphora.models.rule_extractor import RuleExtractor
 from ecphora.maintenance.interchange import jsonl
-from ecphora.stores.batch_writer import BatchWriter
+from ecphora.stores.rows.batch_writer import BatchWriter
 
 jsonl.NODES_PER_PORTION = 3
 left, write = int(sys.argv[3]), BatchWriter._insert_edges

@@ -18,7 +18,7 @@ from ecphora.model.ports import Embedder, english_embedder
 from ecphora.model.types import Episode, NodeId, Vectors
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval import dense
-from ecphora.stores.row_mapping import vector_to_blob
+from ecphora.stores.rows.row_mapping import vector_to_blob
 from ecphora.testing import FakeClock, graph_differences
 
 ENGLISH = Episode("My sister has moved to the town by the river.", id="en", speaker="Ana", session="s")

@@ -35,7 +35,7 @@ from ecphora.model.types import (
 )
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.retrieval import importance
-from ecphora.stores.batch_writer import KEEP_LAST
+from ecphora.stores.rows.batch_writer import KEEP_LAST
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies import BUILT_IN, FAITHFUL
 from ecphora.testing import NOON, FakeClock, graph_differences, sample_batch, sample_graph, sample_node, sample_query

@@ -26,7 +26,7 @@ from ecphora.model.graph.graph import Graph
 from ecphora.model.types import AccessKind, Episode, Kind, Link, Mark, NodeId
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.remember import documents
-from ecphora.stores.rechunk_writer import RechunkedDocument, RechunkWriter
+from ecphora.stores.rows.rechunk_writer import RechunkedDocument, RechunkWriter
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock
 
@@ -315,7 +315,7 @@ KILLED = """
 import os, sys
 from ecphora import HashingEmbedder, rechunk
 from ecphora.maintenance import rechunking
-from ecphora.stores.rechunk_writer import RechunkWriter
+from ecphora.stores.rows.rechunk_writer import RechunkWriter
 
 rechunking.BATCH_SIZE = 1
 name, left = sys.argv[2], 1

@@ -20,7 +20,7 @@ from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import Tombstone, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
 from ecphora.remember.graph_cache import GraphCache
-from ecphora.stores.row_mapping import vector_to_blob
+from ecphora.stores.rows.row_mapping import vector_to_blob
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import SAMPLE_EMBEDDER, graph_differences, sample_batch, sample_entity, sample_node, sample_vector
 from ecphora.testing.samples import SAMPLE_ENGLISH_MODEL

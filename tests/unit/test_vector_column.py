@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ecphora.errors import WrongVector
 from ecphora.model.graph.vectors import BLOCK, MIN_DIM, VectorColumn, dequantize, quantize
 from ecphora.model.types import Vectors
-from ecphora.stores.row_mapping import blob_dim, blobs_to_vectors, vector_to_blob
+from ecphora.stores.rows.row_mapping import blob_dim, blobs_to_vectors, vector_to_blob
 
 DIMS = st.sampled_from([3, MIN_DIM - 1, MIN_DIM, MIN_DIM + 1, 384])
 

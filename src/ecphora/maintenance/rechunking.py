@@ -17,7 +17,7 @@ from ..models.embedders.from_setting import packaged_embedder
 from ..models.rule_extractor import RuleExtractor
 from ..remember import documents, encode
 from ..remember.encode import embed_english, with_english_vectors
-from ..stores.rechunk_writer import RechunkedDocument
+from ..stores.rows.rechunk_writer import RechunkedDocument
 from ..stores.sqlite import SQLiteStore
 
 BATCH_SIZE = 512

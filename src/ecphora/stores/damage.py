@@ -6,8 +6,8 @@ from itertools import islice
 import apsw
 
 from ..model.types import UNEMBEDDED_KINDS, NodeId
-from . import row_mapping
-from .batch_reader import parse_media_vectors
+from .rows import row_mapping
+from .rows.batch_reader import parse_media_vectors
 
 VECTORS_PER_READ = 4096
 """Vectors checked at once."""

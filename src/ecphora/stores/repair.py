@@ -11,9 +11,10 @@ import apsw
 
 from ..errors import StoreDamaged, StoreReadOnly
 from ..model.types import Node, NodeId, TextAnalysis
-from . import damage, row_mapping
+from . import damage
 from .connection import APPLICATION_ID, load_migrations
 from .damage import UNEMBEDDED_KINDS_SQL
+from .rows import row_mapping
 from .sqlite import SQLiteStore
 
 _NODE_REFERENCES = {

@@ -20,13 +20,13 @@ from ..model.ports import Progress, StoredSnapshot
 from ..model.reprs import OpenInEachProcess, call_repr
 from ..model.types import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
 from ..model.validation import check_count, check_path
-from . import batch_reader, batch_writer, scopes, undo_batches
 from .backup import check_target, copy_database
-from .batch_reader import pause_gc, read_changes, unchanged
-from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
 from .connection import open_with_files, translate_errors
-from .rechunk_writer import RechunkedDocument, RechunkWriter
-from .scopes import create_scope, find_scope, read_scopes
+from .rows import batch_reader, batch_writer, scopes, undo_batches
+from .rows.batch_reader import pause_gc, read_changes, unchanged
+from .rows.batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
+from .rows.rechunk_writer import RechunkedDocument, RechunkWriter
+from .rows.scopes import create_scope, find_scope, read_scopes
 from .write_ahead_log import (
     MAX_TRUNCATION_SECONDS,
     TRUNCATION_POLL_SECONDS,
@@ -215,7 +215,7 @@ class SQLiteStore(OpenInEachProcess):
             return
         handle = self.nonblocking_handle()
         with suppress(StoreBusy), handle._transaction("IMMEDIATE", durable=False) as db:  # noqa: SLF001
-            batch_writer.write_snapshot(db, scope, revision, value)
+            batch_writer.write_snapshot(db, find_scope(db, scope), revision, value)
 
     def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
         """Return the token codes of nodes, as far as this model has made them."""

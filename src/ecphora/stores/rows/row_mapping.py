@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import WrongVector
-from ..model.graph.vectors import MIN_DIM, VectorColumn, are_unit_lengths, quantize
-from ..model.types import (
+from ...errors import WrongVector
+from ...model.graph.vectors import MIN_DIM, VectorColumn, are_unit_lengths, quantize
+from ...model.types import (
     ACCESS_KIND_CODES,
     ACCESS_KINDS,
     Access,

@@ -1,22 +1,22 @@
 """Writes one write batch, its vectors and token codes into the database, inside a transaction that the store holds."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import apsw
 import numpy as np
 
-from ..errors import EmbedderMismatch, StaleWrite, StoreError
-from ..model.graph.media_spaces import check_dim
-from ..model.types import (
+from ...errors import EmbedderMismatch, StaleWrite, StoreError
+from ...model.graph.media_spaces import check_dim
+from ...model.types import (
     ACCESS_KIND_CODES,
     FULL_LOG,
     Access,
     AccessKind,
     Edge,
     LogRetention,
-    Mark,
     MediaVector,
     Node,
     NodeId,
@@ -27,7 +27,8 @@ from ..model.types import (
     WriteBatch,
 )
 from . import row_mapping
-from .scopes import ScopeRow, find_scope
+from .database import Database, DuplicateRow
+from .scopes import ScopeRow
 from .undo_batches import NodeDeletion, undo_batch
 
 SeqOf = Callable[[NodeId], int]
@@ -45,7 +46,7 @@ class WrittenVectors:
 class VectorWriter:
     """Writes the vectors of one batch to a scope, as of a revision."""
 
-    def __init__(self, db: apsw.Connection, scope_name: str, scope: ScopeRow, revision: int, seq_of: SeqOf) -> None:
+    def __init__(self, db: Database, scope_name: str, scope: ScopeRow, revision: int, seq_of: SeqOf) -> None:
         self._db = db
         self._scope_name = scope_name
         self._scope = scope
@@ -71,7 +72,8 @@ class VectorWriter:
             )
         blobs = self._blobs(batch.vectors, dim)
         self._db.executemany(
-            "INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?)",
+            """INSERT INTO vector VALUES (?, ?, ?, ?, ?) ON CONFLICT (scope, model, node)
+               DO UPDATE SET revision = excluded.revision, value = excluded.value""",
             ((scope.key, model, self._seq_of(node), self._revision, blob) for node, blob in blobs.items()),
         )
         return WrittenVectors(current, _as_read(blobs, dim) if current == model else {})
@@ -93,7 +95,8 @@ class VectorWriter:
             )
         blobs = self._blobs(batch.english_vectors, dim)
         self._db.executemany(
-            "INSERT OR REPLACE INTO english_vector VALUES (?, ?, ?, ?)",
+            """INSERT INTO english_vector VALUES (?, ?, ?, ?) ON CONFLICT (scope, node)
+               DO UPDATE SET revision = excluded.revision, value = excluded.value""",
             ((scope.key, self._seq_of(node), self._revision, blob) for node, blob in blobs.items()),
         )
         return WrittenVectors(model, _as_read(blobs, dim))
@@ -128,7 +131,7 @@ class VectorWriter:
         return None
 
 
-def ids_to_reembed(db: apsw.Connection, scope: ScopeRow, model: str, limit: int) -> list[NodeId]:
+def ids_to_reembed(db: Database, scope: ScopeRow, model: str, limit: int) -> list[NodeId]:
     """Return up to ``limit`` nodes that have a vector of the scope's model, but none of this model."""
     if scope.embedder in {None, model}:
         return []
@@ -139,7 +142,7 @@ def ids_to_reembed(db: apsw.Connection, scope: ScopeRow, model: str, limit: int)
     return _ids(db.execute(query, (scope.key, scope.embedder, model, limit)))
 
 
-def ids_without_english_vector(db: apsw.Connection, scope: ScopeRow, after_seq: int, limit: int) -> list[NodeId]:
+def ids_without_english_vector(db: Database, scope: ScopeRow, after_seq: int, limit: int) -> list[NodeId]:
     """Return up to ``limit`` episodes without an English vector, in the order of ``seq``, from ``after_seq`` on."""
     query = """SELECT n.id FROM node n WHERE n.scope = ?1 AND n.seq > ?2 AND n.kind = 'episode'
                  AND NOT EXISTS (SELECT 1 FROM english_vector v WHERE v.scope = ?1 AND v.node = n.seq)
@@ -159,7 +162,7 @@ def _as_read(blobs: Mapping[NodeId, bytes], dim: int) -> dict[NodeId, np.ndarray
     return dict(zip(blobs, row_mapping.blobs_to_vectors(list(blobs.values()), dim)[0].view, strict=True))
 
 
-def write_token_codes(db: apsw.Connection, scope: int, batch: WriteBatch) -> None:
+def write_token_codes(db: Database, scope: int, batch: WriteBatch) -> None:
     """Write the token codes of a batch; each replaces the codes of its node that another model made.
 
     Codes of nodes that are gone are left out: nothing of what was forgotten comes back.
@@ -171,13 +174,14 @@ def write_token_codes(db: apsw.Connection, scope: int, batch: WriteBatch) -> Non
     db.executemany(
         """INSERT INTO token_codes (scope, node, model, value)
            SELECT scope, seq, ?3, ?4 FROM node WHERE scope = ?1 AND id = ?2
-           ON CONFLICT DO UPDATE SET model = excluded.model, value = excluded.value WHERE model <> excluded.model""",
+           ON CONFLICT (scope, node) DO UPDATE SET model = excluded.model, value = excluded.value
+           WHERE token_codes.model <> excluded.model""",
         ((scope, node, batch.code_model, codes) for node, codes in batch.token_codes.items()),
     )
 
 
 def write_media_vectors(
-    db: apsw.Connection, scope: int, revision: int, seq_of: Callable[[NodeId], int], vectors: Iterable[MediaVector]
+    db: Database, scope: int, revision: int, seq_of: Callable[[NodeId], int], vectors: Iterable[MediaVector]
 ) -> tuple[MediaVector, ...]:
     """Write the vectors of media; return them as readers will see them. A vector replaces an earlier one of its medium.
 
@@ -192,12 +196,18 @@ def write_media_vectors(
         check_dim(one, dims[one.model])
         blob = row_mapping.half_vector_to_blob(one.vector, dims[one.model], one.node)
         values = (scope, one.model, seq_of(one.node), one.position, revision, blob)
-        db.execute("INSERT OR REPLACE INTO media_vector VALUES (?, ?, ?, ?, ?, ?)", values)
+        db.execute(
+            """INSERT INTO media_vector VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (scope, model, node, position)
+               DO UPDATE SET revision = excluded.revision, value = excluded.value""",
+            values,
+        )
         written.append(replace(one, vector=row_mapping.half_blobs_to_vectors([blob], dims[one.model])[0][0]))
     return tuple(written)
 
 
 FULL_NODE_COLUMNS = ", ".join((*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS))
+IDS_PER_QUERY = 512
+"""Ids in one query, a power of 2."""
 KEEP_LAST = 32
 """Accesses of each kind that a node keeps when the log expires."""
 MIN_LOG_GROWTH = 1024
@@ -206,12 +216,24 @@ NODES_PER_SWEEP = 64
 """Nodes whose expired accesses one commit deletes."""
 
 
+def split_ids(ids: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Some ids in parts that fit into one query each, each as long as a power of 2, so that few queries differ."""
+    for start in range(0, len(ids), IDS_PER_QUERY):
+        part = ids[start : start + IDS_PER_QUERY]
+        yield [*part, *(part[-1],) * ((1 << (len(part) - 1).bit_length()) - len(part))]
+
+
+def placeholders(values: Sequence[object]) -> str:
+    """A placeholder for each value."""
+    return ", ".join("?" * len(values))
+
+
 class BatchWriter:
     """Writes one batch inside a transaction; the log expires to ``keep_last`` accesses per node and kind."""
 
     def __init__(
         self,
-        db: apsw.Connection,
+        db: Database,
         scope_name: str,
         scope: ScopeRow,
         batch: WriteBatch,
@@ -248,6 +270,7 @@ class BatchWriter:
         self._update_entities(batch.entities)
         self._restore_validity(batch.restored_validity)
         nodes = self._insert_nodes(batch)
+        self._load_seqs(batch)
         vector_writer = VectorWriter(self.db, self.scope_name, self.scope, self.revision, self._seq_of)
         written = vector_writer.write(batch)
         english = vector_writer.write_english(batch)
@@ -286,12 +309,29 @@ class BatchWriter:
         if node not in self.seq_by_id:
             query = "SELECT seq, revision FROM node WHERE scope = ? AND id = ?"
             found = self.db.execute(query, (self.scope.key, node)).fetchone()
-            read_revision = self.revision if self.batch.read_revision is None else self.batch.read_revision
-            if found is None or int(found[1]) > read_revision:
+            if found is None or int(found[1]) > self._read_revision:
                 problem = "is not in" if found is None else "was written again in"
                 raise StaleWrite(f"the batch refers to {node!r}, which {problem} scope {self.scope_name!r}")
             self.seq_by_id[node] = int(found[0])
         return self.seq_by_id[node]
+
+    def _load_seqs(self, batch: WriteBatch) -> None:
+        """Look up the nodes that a batch refers to, many in one query."""
+        ids = [*batch.vectors, *batch.english_vectors, *batch.restored_validity]
+        ids += [one.node for one in batch.media_vectors]
+        ids += [one.node for one in batch.validity_ends] + [one.node for one in batch.accesses]
+        ids += [id_ for edge in batch.edges for id_ in (edge.src, edge.dst, edge.provenance) if id_ is not None]
+        unknown = [id_ for id_ in dict.fromkeys(ids) if id_ not in self.seq_by_id]
+        for part in split_ids(unknown):
+            query = f"SELECT id, seq, revision FROM node WHERE scope = ? AND id IN ({placeholders(part)})"  # noqa: S608
+            for id_, seq, revision in self.db.execute(query, (self.scope.key, *part)):
+                if revision <= self._read_revision:
+                    self.seq_by_id[id_] = seq
+
+    @property
+    def _read_revision(self) -> int:
+        """The revision that the batch was made from; the one that it writes if it does not say."""
+        return self.revision if self.batch.read_revision is None else self.batch.read_revision
 
     def _next_seq(self) -> int:
         self.seq += 1
@@ -362,7 +402,7 @@ class BatchWriter:
         statement = f"INSERT INTO node (scope, revision, {FULL_NODE_COLUMNS}) VALUES ({placeholders})"  # noqa: S608
         try:
             self.db.executemany(statement, values)
-        except apsw.ConstraintError as error:
+        except (apsw.ConstraintError, DuplicateRow) as error:
             raise StaleWrite(f"an id of this batch is in scope {self.scope_name!r} already ({error})") from error
         self.seq_by_id.update((node.id, node.seq) for node in numbered)
         return numbered
@@ -393,7 +433,7 @@ class BatchWriter:
     def _insert_accesses(self, accesses: Iterable[Access]) -> tuple[Access, ...]:
         # Another process may have forgotten a node since it was recalled: then there is nothing to log.
         existing = [access for access in accesses if self._has_node(access.node)]
-        counts: dict[tuple[int, AccessKind | Mark], int] = {}
+        counts = self._stored_counts({self.seq_by_id[access.node] for access in existing})
         numbered = tuple(
             replace(access, seq=self._next_seq(), count=self._next_count(access, counts)) for access in existing
         )
@@ -407,13 +447,20 @@ class BatchWriter:
         )
         return numbered
 
-    def _next_count(self, access: Access, counts: dict[tuple[int, AccessKind | Mark], int]) -> int:
+    def _stored_counts(self, nodes: Iterable[int]) -> dict[tuple[int, int], int]:
+        """How many accesses of each kind some nodes have had, by ``seq`` and the code of the kind."""
+        counts: dict[tuple[int, int], int] = {}
+        for part in split_ids(sorted(nodes)):
+            query = f"""SELECT node, kind, max(nth) FROM access WHERE scope = ? AND node IN ({placeholders(part)})
+                        GROUP BY node, kind"""  # noqa: S608
+            found = self.db.execute(query, (self.scope.key, *part))
+            counts.update(((int(node), int(kind)), int(nth)) for node, kind, nth in found)
+        return counts
+
+    def _next_count(self, access: Access, counts: dict[tuple[int, int], int]) -> int:
         """Return the number of an access among the accesses of its kind, at least its own ``count``."""
-        group = self.seq_by_id[access.node], access.kind
-        if group not in counts:
-            query = "SELECT max(nth) FROM access WHERE scope = ? AND node = ? AND kind = ?"
-            stored = self.db.execute(query, (self.scope.key, group[0], ACCESS_KIND_CODES[access.kind])).get
-            counts[group] = stored or int(access.kind == AccessKind.ENCODED)  # storing it was its first
+        group = self.seq_by_id[access.node], ACCESS_KIND_CODES[access.kind]
+        counts.setdefault(group, int(access.kind == AccessKind.ENCODED))  # storing it was its first
         counts[group] = max(counts[group] + 1, access.count)
         return counts[group]
 
@@ -460,7 +507,8 @@ class BatchWriter:
 
     def _upsert_cursors(self, cursors: Mapping[str, int]) -> None:
         self.db.executemany(
-            "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?, ?)",
+            """INSERT INTO cursor VALUES (?, ?, ?, ?) ON CONFLICT (scope, name)
+               DO UPDATE SET revision = excluded.revision, seq = excluded.seq""",
             ((self.scope.key, name, self.revision, seq) for name, seq in sorted(cursors.items())),
         )
 
@@ -494,8 +542,11 @@ def derived_part(batch: WriteBatch) -> WriteBatch:
     )
 
 
-def write_snapshot(db: apsw.Connection, scope_name: str, revision: int, value: bytes) -> None:
+def write_snapshot(db: Database, scope: ScopeRow | None, revision: int, value: bytes) -> None:
     """Write the snapshot of a scope if that has just this revision."""
-    scope = find_scope(db, scope_name)
     if scope is not None and scope.revision == revision:
-        db.execute("INSERT OR REPLACE INTO graph_snapshot VALUES (?, ?, ?)", (scope.key, revision, value))
+        db.execute(
+            """INSERT INTO graph_snapshot VALUES (?, ?, ?) ON CONFLICT (scope)
+               DO UPDATE SET revision = excluded.revision, value = excluded.value""",
+            (scope.key, revision, value),
+        )

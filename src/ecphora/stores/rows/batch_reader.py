@@ -8,11 +8,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-import apsw
 import numpy as np
 
-from ..model.ports import StoredSnapshot, StoredVectors
-from ..model.types import (
+from ...model.ports import StoredSnapshot, StoredVectors
+from ...model.types import (
     FULL_LOG,
     Access,
     Edge,
@@ -27,12 +26,11 @@ from ..model.types import (
     WriteBatch,
 )
 from . import row_mapping
-from .batch_writer import FULL_NODE_COLUMNS
+from .batch_writer import FULL_NODE_COLUMNS, placeholders, split_ids
+from .database import Database
 from .row_mapping import Row, SqlValue
 from .scopes import ScopeRow
 
-IDS_PER_QUERY = 500
-"""Ids in one query."""
 _NODE_COLUMNS = ", ".join(row_mapping.NODE_COLUMNS)
 _LINK_BY_VALUE: Mapping[SqlValue, Link] = {link.value: link for link in Link}
 _ACCESS_COLUMNS = ", ".join(row_mapping.ACCESS_COLUMNS)
@@ -55,9 +53,7 @@ def unchanged(scope: ScopeRow) -> WriteBatch:
     return WriteBatch(revision=scope.revision, embedder=scope.embedder, english_embedder=scope.english_embedder)
 
 
-def read_changes(
-    db: apsw.Connection, scope: ScopeRow, revision: int, keep_last: int
-) -> tuple[WriteBatch, list[NodeId]]:
+def read_changes(db: Database, scope: ScopeRow, revision: int, keep_last: int) -> tuple[WriteBatch, list[NodeId]]:
     """Read the changes of a scope after a revision, inside a transaction, and the nodes with damaged vectors."""
     bounds = (scope.key, revision)
     found = db.execute(
@@ -126,13 +122,13 @@ def _read_vectors(found: Sequence[Row], dim: int | None, ids: "_IdLookup") -> tu
     return vectors, [node for node, is_sound in zip(nodes, sound, strict=True) if not is_sound]
 
 
-def read_media_vectors(db: apsw.Connection, scope: ScopeRow, *, through: int) -> tuple[MediaVector, ...]:
+def read_media_vectors(db: Database, scope: ScopeRow, *, through: int) -> tuple[MediaVector, ...]:
     """The sound vectors of the media of a scope through a revision."""
     return _read_media_vectors(db, scope.key, (0, through), _IdLookup(db, scope.key, {}))
 
 
 def _read_media_vectors(
-    db: apsw.Connection, scope: int, revisions: tuple[int, int], ids: "_IdLookup"
+    db: Database, scope: int, revisions: tuple[int, int], ids: "_IdLookup"
 ) -> tuple[MediaVector, ...]:
     """The vectors after a revision through another, without vectors damaged or not as long as their model's."""
     found = db.execute(
@@ -178,7 +174,7 @@ def _read_accesses(found: Iterable[Any], ids: "_IdLookup") -> Iterator[Access]:
 class _IdLookup:
     """The ids of nodes by ``seq``; unknown ones are looked up."""
 
-    def __init__(self, db: apsw.Connection, scope: int, id_by_seq: dict[int, NodeId]) -> None:
+    def __init__(self, db: Database, scope: int, id_by_seq: dict[int, NodeId]) -> None:
         self._db = db
         self._scope = scope
         self._id_by_seq = id_by_seq
@@ -191,16 +187,15 @@ class _IdLookup:
         return self._id_by_seq[number]
 
 
-def read_nodes(db: apsw.Connection, scope: int, ids: Sequence[NodeId]) -> list[Node]:
+def read_nodes(db: Database, scope: int, ids: Sequence[NodeId]) -> list[Node]:
     """The nodes with these ids, in their order, each with its validity; missing ones are left out."""
     found: dict[NodeId, Node] = {}
     for part in split_ids(list(dict.fromkeys(ids))):
-        placeholders = ", ".join("?" * len(part))
-        query = f"SELECT {_NODE_COLUMNS} FROM node WHERE scope = ? AND id IN ({placeholders})"  # noqa: S608
+        query = f"SELECT {_NODE_COLUMNS} FROM node WHERE scope = ? AND id IN ({placeholders(part)})"  # noqa: S608
         found.update((node.id, node) for node in map(row_mapping.row_to_node, db.execute(query, (scope, *part))))
         ends = db.execute(
             f"""SELECT n.id, s.valid_to FROM validity_end s JOIN node n ON n.scope = s.scope AND n.seq = s.node
-                WHERE s.scope = ? AND n.id IN ({placeholders}) ORDER BY s.revision""",  # noqa: S608
+                WHERE s.scope = ? AND n.id IN ({placeholders(part)}) ORDER BY s.revision""",  # noqa: S608
             (scope, *part),
         )
         for id_, valid_to in ends:
@@ -209,13 +204,7 @@ def read_nodes(db: apsw.Connection, scope: int, ids: Sequence[NodeId]) -> list[N
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def split_ids(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
-    """Some ids in parts that fit into one query each."""
-    for start in range(0, len(ids), IDS_PER_QUERY):
-        yield ids[start : start + IDS_PER_QUERY]
-
-
-def read_document_chunks(db: apsw.Connection, scope: int) -> dict[NodeId, list[NodeId]]:
+def read_document_chunks(db: Database, scope: int) -> dict[NodeId, list[NodeId]]:
     """The ids of the chunks of every chunked text of a scope, in their order, by the text's id."""
     query = "SELECT document, id FROM node WHERE scope = ? AND document IS NOT NULL ORDER BY document, position, seq"
     found: dict[NodeId, list[NodeId]] = {}
@@ -224,18 +213,18 @@ def read_document_chunks(db: apsw.Connection, scope: int) -> dict[NodeId, list[N
     return found
 
 
-def read_token_codes(db: apsw.Connection, scope: int, model: str, ids: Sequence[NodeId]) -> dict[NodeId, bytes]:
+def read_token_codes(db: Database, scope: int, model: str, ids: Sequence[NodeId]) -> dict[NodeId, bytes]:
     """The token codes of nodes that a model has made."""
     found: dict[NodeId, bytes] = {}
     for part in split_ids(ids):
         query = f"""SELECT n.id, t.value FROM node n JOIN token_codes t ON t.scope = n.scope AND t.node = n.seq
-                    WHERE n.scope = ? AND t.model = ? AND n.id IN ({", ".join("?" * len(part))})"""  # noqa: S608
+                    WHERE n.scope = ? AND t.model = ? AND n.id IN ({placeholders(part)})"""  # noqa: S608
         rows = db.execute(query, (scope, model, *part))
         found.update((str(id_), codes) for id_, codes in rows if isinstance(codes, bytes))
     return found
 
 
-def read_snapshot(db: apsw.Connection, scope: ScopeRow) -> StoredSnapshot | None:
+def read_snapshot(db: Database, scope: ScopeRow) -> StoredSnapshot | None:
     """The snapshot of a scope with all vectors; None if readers must load the whole scope."""
     found: Any = db.execute(
         "SELECT revision, value FROM graph_snapshot WHERE scope = ? AND revision >= ?",
@@ -255,9 +244,7 @@ def read_snapshot(db: apsw.Connection, scope: ScopeRow) -> StoredSnapshot | None
     )
 
 
-def _read_stored_vectors(
-    db: apsw.Connection, query: str, values: tuple[SqlValue, ...], dim: int | None
-) -> StoredVectors:
+def _read_stored_vectors(db: Database, query: str, values: tuple[SqlValue, ...], dim: int | None) -> StoredVectors:
     found: Any = db.execute(query, values).fetchall()
     seqs = np.array([seq for seq, _ in found], np.int64)
     column, sound = row_mapping.blobs_to_vectors([value for _, value in found], dim or 0)

@@ -8,11 +8,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import apsw
-
-from ..errors import InvalidInput
-from ..model.types import SOURCE_LINKS, NodeId, UndoBatch
+from ...errors import InvalidInput
+from ...model.types import SOURCE_LINKS, NodeId, UndoBatch
 from . import row_mapping
+from .database import Database
 
 _SOURCE_LINKS_SQL = ", ".join(f"'{link.value}'" for link in SOURCE_LINKS.values())
 _DERIVED_KINDS_SQL = ", ".join(f"'{kind.value}'" for kind in SOURCE_LINKS)
@@ -21,13 +20,13 @@ _DELETE_DEPENDENTS = f"""
         SELECT src FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ({_SOURCE_LINKS_SQL})
         UNION SELECT e.src FROM edge e JOIN telling t ON e.dst = t.seq
               WHERE e.scope = ?1 AND e.link IN ({_SOURCE_LINKS_SQL}))
-    DELETE FROM node WHERE scope = ?1 AND kind IN ({_DERIVED_KINDS_SQL}) AND seq IN telling"""  # noqa: S608
+    DELETE FROM node WHERE scope = ?1 AND kind IN ({_DERIVED_KINDS_SQL}) AND seq IN (SELECT seq FROM telling)"""  # noqa: S608
 
 
 class NodeDeletion:
     """The deletion of some nodes of a scope, inside a transaction."""
 
-    def __init__(self, db: apsw.Connection, scope: int) -> None:
+    def __init__(self, db: Database, scope: int) -> None:
         self._db = db
         self._scope = scope
         self._mentioned: set[int] = set()
@@ -81,19 +80,19 @@ class _StoredBatch:
     revisions: dict[int, Mapping[str, int | None]] = field(default_factory=dict)
 
 
-def read_undo_batches(db: apsw.Connection, scope: int) -> list[UndoBatch]:
+def read_undo_batches(db: Database, scope: int) -> list[UndoBatch]:
     """The undo batches of a scope, the batch that wrote last at the end."""
     return [stored.batch for stored in _read(db, scope).values()]
 
 
-def read_node_ids(db: apsw.Connection, scope: int, batch_id: str) -> list[NodeId]:
+def read_node_ids(db: Database, scope: int, batch_id: str) -> list[NodeId]:
     """The nodes that an undo batch has written and that are still there, in their order."""
     query = """SELECT n.id FROM node n JOIN undo_batch b ON b.scope = n.scope AND b.revision = n.revision
                WHERE b.scope = ? AND b.id = ? ORDER BY n.seq"""
     return [str(id_) for (id_,) in db.execute(query, (scope, batch_id))]
 
 
-def undo_batch(db: apsw.Connection, scope_name: str, scope: int, batch_id: str, revision: int) -> NodeDeletion:
+def undo_batch(db: Database, scope_name: str, scope: int, batch_id: str, revision: int) -> NodeDeletion:
     """Delete every row of the latest undo batch, and what was derived from its nodes since; set its cursors back.
 
     Names that other memories mention stay. ``revision`` is the revision of the undo. Readers must reload.
@@ -117,7 +116,7 @@ def undo_batch(db: apsw.Connection, scope_name: str, scope: int, batch_id: str, 
     return deletion
 
 
-def _read(db: apsw.Connection, scope: int) -> dict[str, _StoredBatch]:
+def _read(db: Database, scope: int) -> dict[str, _StoredBatch]:
     """The undo batches by id, in the order of their last revisions."""
     query = "SELECT id, at, counts, revision, previous_cursors FROM undo_batch WHERE scope = ? ORDER BY revision"
     found: dict[str, _StoredBatch] = {}

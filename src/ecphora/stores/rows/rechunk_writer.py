@@ -12,10 +12,11 @@ from typing import Any
 
 import apsw
 
-from ..errors import StaleWrite
-from ..model.types import ACCESS_KIND_CODES, MENTION_LINKS, AccessKind, Link, Mark, Node, NodeId, WriteBatch
+from ...errors import StaleWrite
+from ...model.types import ACCESS_KIND_CODES, MENTION_LINKS, AccessKind, Link, Mark, Node, NodeId, WriteBatch
 from . import row_mapping
 from .batch_writer import FULL_NODE_COLUMNS, VectorWriter
+from .database import Database, DuplicateRow
 from .scopes import ScopeRow
 
 _CHUNK_COLUMNS = ("id", "text", "document", "position", "start", "heading", *row_mapping.ANALYSIS_COLUMNS)
@@ -50,7 +51,7 @@ class RechunkedDocument:
 class RechunkWriter:
     """Writes the new chunks of some texts of one scope."""
 
-    def __init__(self, db: apsw.Connection, scope: ScopeRow) -> None:
+    def __init__(self, db: Database, scope: ScopeRow) -> None:
         self._db = db
         self._scope = scope
         self._scope_key = scope.key
@@ -63,9 +64,8 @@ class RechunkWriter:
         for document in documents:
             self._write_document(document)
         self._db.execute(
-            """UPDATE scope SET revision = ?1, reload_revision = ?1, seq = ?2, log_size = max(0, log_size + ?3)
-               WHERE key = ?4""",
-            (self._revision, self._seq, self._log_delta, self._scope_key),
+            """UPDATE scope SET revision = ?1, reload_revision = ?1, seq = ?2, log_size = ?3 WHERE key = ?4""",
+            (self._revision, self._seq, max(0, self._scope.log_size + self._log_delta), self._scope_key),
         )
 
     def _write_document(self, document: RechunkedDocument) -> None:
@@ -132,7 +132,7 @@ class RechunkWriter:
             query = "SELECT rowid, dst, link FROM edge WHERE scope = ? AND src = ? AND provenance IS NULL"
             for rowid, dst, link in self._query(query, seq):
                 if link in _MENTION_LINKS:
-                    self._db.execute("DELETE FROM edge WHERE rowid = ?", (rowid,))
+                    self._db.execute("DELETE FROM edge WHERE scope = ? AND rowid = ?", (self._scope_key, rowid))
                     entities[int(dst)] = None
         return list(entities)
 
@@ -158,7 +158,7 @@ class RechunkWriter:
         moved: dict[tuple[Any, ...], tuple[int, float]] = {}
         for rowid in sorted(found):
             revision, src, dst, link, weight, provenance = found[rowid]
-            self._db.execute("DELETE FROM edge WHERE rowid = ?", (rowid,))
+            self._db.execute("DELETE FROM edge WHERE scope = ? AND rowid = ?", (self._scope_key, rowid))
             start, ends = new_by_old.get(src, src), [new_by_old.get(dst, dst)]
             if link == Link.SUPERSEDES.value:
                 start, ends = first if src in new_by_old else src, list(all_new_by_old.get(dst) or ends)
@@ -231,7 +231,7 @@ class RechunkWriter:
             analysis = row_mapping.analysis_to_row(document.batch.analyses.get(node.id))
             try:
                 self._db.execute(_UPDATE_CHUNK, (*chunk, *analysis, self._scope_key, seq))
-            except apsw.ConstraintError as error:
+            except (apsw.ConstraintError, DuplicateRow) as error:
                 raise StaleWrite(f"the id {node.id!r} belongs to another memory ({error})") from error
 
     def _set_ids(self, seqs: Iterable[int], ids: Iterable[NodeId]) -> None:
@@ -336,4 +336,4 @@ class RechunkWriter:
 
 def _temporary_id(seq: int) -> NodeId:
     """Return an id that no memory has, for use while ids are exchanged."""
-    return f"\x00{seq}"
+    return f"\x01{seq}"
