@@ -8,25 +8,26 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import apsw
 
-from ..errors import StaleWrite, StoreBusy, StoreClosed, StoreError, StoreReadOnly, StoreReplaced
-from ..model.ports import Progress, StoredSnapshot
-from ..model.reprs import OpenInEachProcess, call_repr
-from ..model.types import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
+from ..errors import StoreBusy, StoreClosed, StoreError, StoreReadOnly, StoreReplaced
+from ..model.ports import Progress
+from ..model.reprs import call_repr
+from ..model.types import Backup, Mark, ScopeInfo, WriteBatch
 from ..model.validation import check_count, check_path
 from .backup import check_target, copy_database
 from .connection import open_with_files, translate_errors
-from .rows import batch_reader, batch_writer, scopes, undo_batches
+from .rows import batch_writer, scopes
 from .rows.batch_reader import pause_gc, read_changes, unchanged
 from .rows.batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
-from .rows.rechunk_writer import RechunkedDocument, RechunkWriter
-from .rows.scopes import create_scope, find_scope, read_scopes
+from .rows.database import Database
+from .rows.scopes import ScopeRow, create_scope, find_scope, read_scopes
+from .rows.store import RowStore, T
 from .write_ahead_log import (
     MAX_TRUNCATION_SECONDS,
     TRUNCATION_POLL_SECONDS,
@@ -42,13 +43,11 @@ LOCK_POLL_SECONDS = 0.005
 """Seconds between two tries to get the lock."""
 MAX_LOCK_TIMEOUT_MS = 2**31 - 1
 """The longest timeout that SQLite accepts, in milliseconds."""
-MAX_NAMED_VECTORS = 10
-"""Nodes with damaged vectors that a warning names."""
 
 _log = logging.getLogger("ecphora")
 
 
-class SQLiteStore(OpenInEachProcess):
+class SQLiteStore(RowStore):
     """The store of :class:`ecphora.Memory`: one file, created on first use and readable by its owner alone.
 
     ``lock_timeout_ms`` is how long to wait for another process's lock, in milliseconds. A file that is not writable is
@@ -75,7 +74,7 @@ class SQLiteStore(OpenInEachProcess):
         self._lock = threading.RLock()
         self._db: apsw.Connection | None = None
         self._nonblocking: SQLiteStore | None = None
-        self._warned_nodes: set[tuple[str, NodeId]] = set()
+        super().__init__(str(self.path))
         self._is_truncation_owed = False  # whether the write-ahead log may hold a copy of something forgotten
         with self._translate_errors():
             self._db, self.read_only, self._open_files = open_with_files(self._absolute_path, self._lock_timeout_ms)
@@ -184,31 +183,6 @@ class SQLiteStore(OpenInEachProcess):
         self._warn_damaged_vectors(scope, damaged)
         return batch
 
-    def _warn_damaged_vectors(self, scope: str, nodes: Iterable[NodeId]) -> None:
-        """Log once which nodes are treated as having no vector, because theirs is damaged."""
-        new = [node for node in nodes if (scope, node) not in self._warned_nodes]
-        self._warned_nodes.update((scope, node) for node in new)
-        if new:
-            named = ", ".join(map(repr, new[:MAX_NAMED_VECTORS])) + (
-                f" and {len(new) - MAX_NAMED_VECTORS:,} more" if len(new) > MAX_NAMED_VECTORS else ""
-            )
-            _log.warning(
-                "%s: scope %r has %d damaged vectors, ignored until ecphora doctor --fix makes them again: %s",
-                self.path, scope, len(new), named,
-            )  # fmt: skip
-
-    def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
-        """Return the nodes with these ids, in their order; missing ones are left out."""
-        with self._transaction("DEFERRED") as db:
-            target = find_scope(db, scope)
-            return batch_reader.read_nodes(db, target.key, ids) if target else []
-
-    def graph_snapshot(self, scope: str, /) -> StoredSnapshot | None:
-        """Return the snapshot from which ``changes_since`` leads on; None if there is none."""
-        with self._transaction("DEFERRED") as db, pause_gc():
-            target = find_scope(db, scope)
-            return batch_reader.read_snapshot(db, target) if target else None
-
     def write_graph_snapshot(self, scope: str, revision: int, value: bytes, /) -> None:
         """Keep the columns of a scope's graph, unless the scope has another revision or the file is in use."""
         if self.read_only:
@@ -217,72 +191,29 @@ class SQLiteStore(OpenInEachProcess):
         with suppress(StoreBusy), handle._transaction("IMMEDIATE", durable=False) as db:  # noqa: SLF001
             batch_writer.write_snapshot(db, find_scope(db, scope), revision, value)
 
-    def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
-        """Return the token codes of nodes, as far as this model has made them."""
-        with self._transaction("DEFERRED") as db:
-            target = find_scope(db, scope)
-            return batch_reader.read_token_codes(db, target.key, model, ids) if target else {}
-
     def scopes(self) -> list[ScopeInfo]:
         """Return every scope that holds anything, by name."""
         with self._lock, self._translate_errors():
             return read_scopes(self._open_connection())
 
-    def undo_batches(self, scope: str, /) -> list[UndoBatch]:
-        """Return the undo batches, the batch that wrote last at the end."""
-        with self._transaction("DEFERRED") as db:
-            target = find_scope(db, scope)
-            return undo_batches.read_undo_batches(db, target.key) if target else []
-
-    def node_ids_of_batch(self, scope: str, batch: str, /) -> list[NodeId]:
-        """Return the nodes that an undo batch has written, as far as they are still there."""
-        with self._transaction("DEFERRED") as db:
-            target = find_scope(db, scope)
-            return undo_batches.read_node_ids(db, target.key, batch) if target else []
-
-    def ids_to_reembed(self, scope: str, model: str, /, *, limit: int) -> list[NodeId]:
-        """Return up to ``limit`` nodes that have a vector of the scope's model, but none of this model."""
-        with self._transaction("DEFERRED") as db:
-            target = find_scope(db, scope)
-            return batch_writer.ids_to_reembed(db, target, model, limit) if target else []
-
-    def ids_without_english_vector(self, scope: str, /, *, after_seq: int, limit: int) -> list[NodeId]:
-        """Return up to ``limit`` episodes without an English vector, the first whose ``seq`` is over ``after_seq``."""
-        with self._transaction("DEFERRED") as db:
-            target = find_scope(db, scope)
-            return batch_writer.ids_without_english_vector(db, target, after_seq, limit) if target else []
-
-    def document_chunks(self, scope: str, /) -> Mapping[NodeId, Sequence[NodeId]]:
-        """Return the ids of the chunks of every chunked text, in their order, by the text's id."""
-        with self._transaction("DEFERRED") as db:
-            return batch_reader.read_document_chunks(db, target.key) if (target := find_scope(db, scope)) else {}
-
-    def rechunk(self, scope: str, documents: Sequence[RechunkedDocument], /) -> None:
-        """Replace the chunks of some texts, all or none.
-
-        Raises ``StaleWrite`` if any of the texts has changed since it was read.
-        """
-        if self.read_only:
-            raise self._read_only_error()
-        with self._transaction("IMMEDIATE") as db:
-            target = find_scope(db, scope)
-            if target is None:
-                raise StaleWrite(f"there is no scope {scope!r} any more")
-            RechunkWriter(db, target).write(documents)
-
     def rename_scope(self, scope: str, new_name: str, /) -> None:
         """Give a scope another name; a memory open on it has to be opened by the new one."""
-        self._change_scopes(scopes.rename_scope, scope, new_name)
+        self._write(scope, lambda db, _: scopes.rename_scope(db, scope, new_name))
 
     def clone_scope(self, scope: str, new_name: str, /) -> None:
         """Copy a scope, with its log, tombstones and undo batches, to a new one."""
-        self._change_scopes(scopes.clone_scope, scope, new_name)
+        self._write(scope, lambda db, _: scopes.clone_scope(db, scope, new_name))
 
-    def _change_scopes(self, change: Callable[[apsw.Connection, str, str], None], scope: str, new_name: str) -> None:
+    def _read(self, scope: str, work: Callable[[Database, ScopeRow], T], default: T) -> T:
+        with self._transaction("DEFERRED") as db:
+            target = find_scope(db, scope)
+            return work(db, target) if target else default
+
+    def _write(self, scope: str, work: Callable[[Database, ScopeRow | None], None]) -> None:
         if self.read_only:
             raise self._read_only_error()
         with self._transaction("IMMEDIATE") as db:
-            change(db, scope, new_name)
+            work(db, find_scope(db, scope))
 
     def _read_only_error(self) -> StoreReadOnly:
         return StoreReadOnly(f"{self.path} is not writable; give its owner write access, to its folder too, or copy it")

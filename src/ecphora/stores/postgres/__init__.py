@@ -1,0 +1,1 @@
+"""A memory in a PostgreSQL database, version 16 or later."""

@@ -1,0 +1,391 @@
+"""The store of a memory in PostgreSQL: many scopes, many processes, many machines."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
+
+from ...errors import (
+    EcphoraError,
+    InvalidInput,
+    InvalidText,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from ...model.reprs import call_repr, show
+from ...model.types import Mark, ScopeInfo, WriteBatch
+from ...model.validation import check_count
+from ..rows import batch_writer, scopes
+from ..rows.batch_reader import pause_gc, read_changes, unchanged
+from ..rows.batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
+from ..rows.database import Database
+from ..rows.scopes import SCOPE_COLUMNS, ScopeRow, check_names
+from ..rows.store import RowStore
+from .schema import SCHEMA, upgrade
+from .session import Session
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+
+WAIT_SECONDS = 20.0
+"""How long a call waits for a lock, for a connection, or for a server that is being replaced."""
+CONNECT_SECONDS = 5
+"""How long one try to connect waits."""
+RETRY_SECONDS = 0.05
+"""The pause before a call is tried again on another connection."""
+MAX_CONNECTIONS = 8
+"""The connections that one store holds at most."""
+MIN_SERVER = 16
+"""The oldest version of PostgreSQL."""
+KEPT_COMMIT_KEYS = 1_000
+"""The commits of a scope whose keys are kept."""
+ALL = "all"
+"""The value of ``ecphora.scope`` for work on all scopes."""
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITE = "BEGIN"
+_SETTINGS = """SELECT set_config('search_path', %s, true), set_config('ecphora.scope_name', %s, true),
+    set_config('ecphora.scope', %s, true), set_config('lock_timeout', %s, true),
+    set_config('synchronous_commit', %s, true)"""
+_FIND = f"SELECT {SCOPE_COLUMNS} FROM scope WHERE key = %s AND name = %s"  # noqa: S608
+_RETRIED = ("08", "57P", "40001", "40P01", "53300")
+"""The SQL states after which a call is tried again: lost, shut down, in conflict, too many connections."""
+
+
+def is_postgres_url(location: object) -> bool:
+    """Whether a location is the URL of a PostgreSQL database."""
+    return isinstance(location, str) and location.startswith(("postgresql://", "postgres://"))
+
+
+def hide_password(url: str) -> str:
+    """A URL as messages show it."""
+    parts = urlsplit(url)
+    password = parts.password
+    return url if not password else url.replace(f":{password}@", ":***@", 1)
+
+
+class PostgresStore(RowStore):
+    """The memories of a PostgreSQL database, version 16 or later, at a URL; it needs the extra ``postgres``.
+
+    The tables are created on first use, in a schema of their own, in so many ``partitions`` by scope (0: plain tables).
+    ``wait_seconds`` is how long a call waits for another commit to the same scope, for one of ``max_connections``, or
+    for a server that is away. A call whose connection is lost is tried again; a commit is done once, even if its answer
+    was lost. ``keep_last`` and ``min_log_growth`` bound the access log as in :class:`~ecphora.SQLiteStore`.
+
+    Nothing of a session is used, so it works behind a pooler in transaction mode. The URL takes libpq's parameters:
+    with a replica, ``postgresql://one,two/db?target_session_attrs=read-write`` finds the server that takes writes.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        wait_seconds: float = WAIT_SECONDS,
+        max_connections: int = MAX_CONNECTIONS,
+        partitions: int = 0,
+        keep_last: int = KEEP_LAST,
+        min_log_growth: int = MIN_LOG_GROWTH,
+    ) -> None:
+        if not is_postgres_url(url):
+            raise InvalidInput(f"url is {show(url)}; give postgresql://user@host/database")
+        super().__init__(hide_password(url))
+        self.url = url
+        self._wait_seconds = max(float(wait_seconds), 0.0)
+        self._keep_last = check_count("keep_last", keep_last)
+        self._min_log_growth = check_count("min_log_growth", min_log_growth)
+        self._keys: dict[str, int] = {}
+        self._keys_lock = threading.Lock()
+        self._handle: PostgresStore | None = None
+        self._pool = _open_pool(url, self._place, check_count("max_connections", max_connections), partitions)
+
+    def __repr__(self) -> str:
+        return call_repr("PostgresStore", self._place)
+
+    def close(self) -> None:
+        """Close the connections; closing twice is harmless."""
+        self._pool.close()
+
+    def nonblocking_handle(self) -> "PostgresStore":
+        """A second handle on the same connections, which raises ``StoreBusy`` while another writes to the scope."""
+        if self._handle is None:
+            handle = object.__new__(PostgresStore)
+            handle.__dict__.update(self.__dict__, _wait_seconds=0.0)
+            self._handle = handle
+        return self._handle
+
+    # ---- writing
+
+    def commit(self, scope: str, batch: WriteBatch, /) -> WriteBatch:
+        """Write all of a batch or nothing; return it as every reader will see it."""
+        has_marks = any(isinstance(access.kind, Mark) for access in batch.accesses)
+        durable = has_marks or batch != derived_part(batch)
+        key = uuid.uuid4().hex
+        attempts: list[WriteBatch] = []
+
+        def write(session: Session, target: ScopeRow | None) -> WriteBatch:
+            if target is None and not durable:  # there is nothing that was accessed
+                return replace(batch, accesses=(), token_codes={})
+            target = target or self._create_scope(session, scope)
+            if attempts and _is_committed(session, target, key):
+                return attempts[-1]
+            written = BatchWriter(
+                session, scope, target, batch, keep_last=self._keep_last, min_log_growth=self._min_log_growth
+            ).write()
+            if batch.tombstones or batch.entities or batch.undoes is not None:
+                session.execute("DELETE FROM graph_snapshot WHERE scope = ?", (target.key,))
+            _keep_commit_key(session, target, key)
+            attempts.append(written)
+            return written
+
+        return self._transact(scope, write, writes=True, durable=durable)
+
+    def write_graph_snapshot(self, scope: str, revision: int, value: bytes, /) -> None:
+        """Keep the columns of a scope's graph, unless the scope has another revision."""
+        handle = self.nonblocking_handle()
+        try:
+            handle._transact(  # noqa: SLF001
+                scope,
+                lambda db, target: batch_writer.write_snapshot(db, target, revision, value),
+                writes=True,
+                durable=False,
+            )
+        except (StoreBusy, StoreReadOnly):
+            return
+
+    def _write(self, scope: str, work: Callable[[Database, ScopeRow | None], None]) -> None:
+        def write(session: Session, target: ScopeRow | None) -> None:
+            work(session, target)
+            if target is not None:
+                session.execute("DELETE FROM graph_snapshot WHERE scope = ?", (target.key,))
+
+        self._transact(scope, write, writes=True)
+
+    def rename_scope(self, scope: str, new_name: str, /) -> None:
+        """Give a scope another name; a memory open on it has to be opened by the new one."""
+
+        def rename(session: Session, _: ScopeRow | None) -> None:
+            target = check_names(scope, _find(session, scope), new_name, _find(session, new_name))
+            session.execute("UPDATE scope_name SET name = ? WHERE key = ?", (new_name, target.key))
+            session.execute("UPDATE scope SET name = ? WHERE key = ?", (new_name, target.key))
+
+        self._transact(None, rename, writes=True)
+
+    def clone_scope(self, scope: str, new_name: str, /) -> None:
+        """Copy a scope, with its log, tombstones and undo batches, to a new one."""
+
+        def clone(session: Session, _: ScopeRow | None) -> None:
+            target = check_names(scope, _find(session, scope), new_name, _find(session, new_name))
+            scopes.copy_rows(session, target, _insert_scope(session, new_name))
+
+        self._transact(None, clone, writes=True)
+
+    # ---- reading
+
+    def changes_since(self, scope: str, revision: int, /) -> WriteBatch:
+        """Return everything committed to a scope after a revision; 0 reads the whole scope."""
+        known = self._try_work(lambda connection: self._peek(connection, scope))
+        if known is not None and known.revision == revision:
+            return unchanged(known)  # the common case, in one round trip
+
+        def read(session: Session, target: ScopeRow | None) -> WriteBatch:
+            if target is None:
+                return WriteBatch()
+            if target.revision == revision:
+                return unchanged(target)
+            with pause_gc():
+                batch, damaged = read_changes(session, target, revision, self._keep_last)
+            self._warn_damaged_vectors(scope, damaged)
+            return batch
+
+        return self._transact(scope, read)
+
+    def _peek(self, connection: "psycopg.Connection", scope: str) -> ScopeRow | None:
+        """The row of a scope whose key is known, in one round trip."""
+        key = self._keys.get(scope)
+        if key is None:
+            return None
+        with connection.pipeline():  # one implicit transaction
+            connection.execute(_SETTINGS, (SCHEMA, scope, str(key), "0", "on"))
+            found = connection.execute(_FIND.encode(), (key, scope))
+        row = found.fetchone()
+        return None if row is None else ScopeRow(*row)
+
+    def _read(self, scope: str, work: Callable[[Database, ScopeRow], T], default: T) -> T:
+        return self._transact(scope, lambda db, target: default if target is None else work(db, target))
+
+    def scopes(self) -> list[ScopeInfo]:
+        """Return every scope that holds anything, by name."""
+        return self._transact(None, lambda session, _: scopes.read_scopes(session))
+
+    # ---- transactions
+
+    def _transact(
+        self,
+        scope: str | None,
+        work: Callable[[Session, ScopeRow | None], T],
+        *,
+        writes: bool = False,
+        durable: bool = True,
+    ) -> T:
+        """The result of work in a transaction on one scope, or with ``None`` on all; tried again if it was lost."""
+
+        def run(connection: "psycopg.Connection") -> T:
+            target = self._begin(connection, scope, writes=writes, durable=durable)
+            result = work(Session(connection), target)
+            connection.execute("COMMIT")
+            return result
+
+        return self._try_work(run)
+
+    def _begin(
+        self, connection: "psycopg.Connection", scope: str | None, *, writes: bool, durable: bool
+    ) -> ScopeRow | None:
+        """Begin a transaction, and lock the row of its scope if it writes; return the row, None if there is none."""
+        lock = " FOR UPDATE NOWAIT" if self._wait_seconds == 0 else " FOR UPDATE"
+        find = f"{_FIND}{lock if writes else ''}".encode()
+        key = self._keys.get(scope) if scope is not None else None
+        visible = ALL if scope is None else str(key or "")
+        timeout = str(max(int(self._wait_seconds * 1000), 1))
+        with connection.pipeline():
+            connection.execute(_WRITE if writes else _READ)
+            connection.execute(_SETTINGS, (SCHEMA, scope or "", visible, timeout, "on" if durable else "off"))
+            found = None if key is None else connection.execute(find, (key, scope))
+        row = None if found is None else found.fetchone()
+        if scope is not None and row is None:
+            stored = connection.execute("SELECT key FROM scope_name WHERE name = %s", (scope,)).fetchone()
+            if stored is None:
+                self._keys.pop(scope, None)
+                return None
+            with connection.pipeline():
+                connection.execute("SELECT set_config('ecphora.scope', %s, true)", (str(stored[0]),))
+                found = connection.execute(find, (stored[0], scope))
+            row = found.fetchone()
+            self._keys[scope] = stored[0]
+        return None if row is None else ScopeRow(*row)
+
+    def _create_scope(self, session: Session, name: str) -> ScopeRow:
+        """Create a scope, or wait for another process that creates it."""
+        query = "INSERT INTO scope_name (name) VALUES (?) ON CONFLICT (name) DO NOTHING RETURNING key"
+        key = session.execute(query, (name,)).get
+        is_new = key is not None
+        key = key if is_new else session.execute("SELECT key FROM scope_name WHERE name = ?", (name,)).get
+        session.execute("SELECT set_config('ecphora.scope', ?, true)", (str(key),))
+        if is_new:
+            session.execute("INSERT INTO scope (key, name) VALUES (?, ?)", (key, name))
+        row = session.execute(f"SELECT {SCOPE_COLUMNS} FROM scope WHERE key = ? FOR UPDATE", (key,)).fetchone()  # noqa: S608
+        return ScopeRow(*row)
+
+    def _try_work(self, work: "Callable[[psycopg.Connection], T]") -> T:
+        """The result of work on a connection; on another one if that was lost, until the time is over."""
+        import psycopg  # noqa: PLC0415  # optional
+
+        end = time.monotonic() + self._wait_seconds
+        while True:
+            try:
+                with self._pool.connection(timeout=max(end - time.monotonic(), CONNECT_SECONDS)) as connection:
+                    return work(connection)
+            except psycopg.Error as error:
+                if not _is_lost(error) or time.monotonic() >= end:
+                    raise self._translate(error) from error
+            time.sleep(RETRY_SECONDS)
+
+    def _translate(self, error: "psycopg.Error") -> EcphoraError:
+        """The error that says what to do."""
+        from psycopg import DataError, errors  # noqa: PLC0415  # optional
+        from psycopg_pool import PoolClosed, PoolTimeout  # noqa: PLC0415
+
+        place, reason = self._place, str(error).strip().split("\n", maxsplit=1)[0]
+        match error:
+            case PoolClosed():
+                return StoreClosed(f"{place} was closed; open a new Memory")
+            case errors.LockNotAvailable():
+                return StoreBusy(f"{place} is busy: another process writes to this scope; try again")
+            case PoolTimeout():
+                return StoreBusy(f"{place} does not answer ({reason}); is the server up, with connections to spare?")
+            case errors.ReadOnlySqlTransaction():
+                return StoreReadOnly(f"{place} takes no writes ({reason}); give the address of the primary")
+            case errors.InsufficientPrivilege():
+                return StoreReadOnly(f"{place}: {reason}; have its owner run: ecphora postgres URL --grant ROLE")
+            case errors.DiskFull():
+                return StoreFull(f"no space left for {place}; free some space: what was acknowledged is safe")
+            case errors.DataCorrupted() | errors.IndexCorrupted():
+                return StoreDamaged(f"{place} is damaged ({reason}); restore a backup or promote a replica")
+            case DataError():
+                return InvalidText(f"PostgreSQL cannot keep this text ({reason}); remove the character")
+            case _:
+                return StoreError(f"{place}: {reason}")
+
+
+def _open_pool(url: str, place: str, max_connections: int, partitions: int) -> "psycopg_pool.ConnectionPool":
+    """A pool of connections to a server that was found to be fit, with the tables up to date."""
+    try:
+        import psycopg  # noqa: PLC0415  # optional
+        import psycopg_pool  # noqa: PLC0415
+    except ImportError as error:
+        raise StoreError(f"{error}; install PostgreSQL's driver with: pip install 'ecphora[postgres]'") from error
+    options = {"autocommit": True, "prepare_threshold": None, "fallback_application_name": "ecphora"}
+    if "connect_timeout" not in url:
+        options["connect_timeout"] = CONNECT_SECONDS
+    try:
+        with psycopg.connect(url, **options) as connection:
+            version = connection.info.server_version // 10_000
+            if version < MIN_SERVER:
+                raise StoreError(f"{place} is PostgreSQL {version}; Ecphora needs {MIN_SERVER} or later")
+            upgrade(connection, place, partitions)
+    except psycopg.errors.InsufficientPrivilege as error:
+        mend = "have its owner run: ecphora postgres URL --grant ROLE"
+        raise StoreReadOnly(f"{place}: {str(error).strip()}; {mend}") from error
+    except psycopg.Error as error:
+        reason = str(error).strip().split("\n", maxsplit=1)[0]
+        raise StoreError(f"{place} cannot be opened ({reason}); check address, user and password") from error
+    from .texts import register  # noqa: PLC0415  # needs psycopg
+
+    return psycopg_pool.ConnectionPool(
+        url, kwargs=options, configure=register, min_size=0, max_size=max_connections, open=True, name="ecphora"
+    )
+
+
+def _is_lost(error: "psycopg.Error") -> bool:
+    """Whether a call failed for the connection's or the moment's sake, and may succeed on another connection."""
+    from psycopg import InterfaceError, OperationalError  # noqa: PLC0415  # optional
+    from psycopg_pool import PoolClosed  # noqa: PLC0415
+
+    if isinstance(error, PoolClosed):
+        return False
+    if error.sqlstate is None:
+        return isinstance(error, OperationalError | InterfaceError)
+    return error.sqlstate.startswith(_RETRIED)
+
+
+def _find(session: Session, name: str) -> ScopeRow | None:
+    """The scope of a name, in a transaction for all scopes."""
+    row = session.execute(f"SELECT {SCOPE_COLUMNS} FROM scope WHERE name = ? FOR UPDATE", (name,)).fetchone()  # noqa: S608
+    return None if row is None else ScopeRow(*row)
+
+
+def _insert_scope(session: Session, name: str) -> ScopeRow:
+    """Create a scope in a transaction for all scopes."""
+    key = session.execute("INSERT INTO scope_name (name) VALUES (?) RETURNING key", (name,)).get
+    session.execute("INSERT INTO scope (key, name) VALUES (?, ?)", (key, name))
+    return ScopeRow(key)
+
+
+def _is_committed(session: Session, scope: ScopeRow, key: str) -> bool:
+    """Whether an earlier attempt with this key was committed."""
+    query = "SELECT 1 FROM commit_key WHERE scope = ? AND key = ?"
+    return session.execute(query, (scope.key, key)).get is not None
+
+
+def _keep_commit_key(session: Session, scope: ScopeRow, key: str) -> None:
+    session.execute("INSERT INTO commit_key VALUES (?, ?, ?)", (scope.key, key, scope.revision + 1))
+    if scope.revision % KEPT_COMMIT_KEYS == 0:
+        oldest = scope.revision - KEPT_COMMIT_KEYS
+        session.execute("DELETE FROM commit_key WHERE scope = ? AND revision < ?", (scope.key, oldest))

@@ -1,0 +1,105 @@
+"""What every store of rows does in the same way, whatever its database."""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from ...errors import StaleWrite
+from ...model.ports import StoredSnapshot
+from ...model.reprs import OpenInEachProcess
+from ...model.types import Node, NodeId, UndoBatch
+from . import batch_reader, batch_writer, undo_batches
+from .database import Database
+from .rechunk_writer import RechunkedDocument, RechunkWriter
+from .scopes import ScopeRow
+
+T = TypeVar("T")
+MAX_NAMED_VECTORS = 10
+"""Nodes with damaged vectors that a warning names."""
+
+_log = logging.getLogger("ecphora")
+
+
+class RowStore(OpenInEachProcess, ABC):
+    """A store of rows. What it reads in one call is one state of the scope."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        """Where the rows are, for messages."""
+        self._warned_nodes: set[tuple[str, NodeId]] = set()
+
+    @abstractmethod
+    def _read(self, scope: str, work: Callable[[Database, ScopeRow], T], default: T) -> T:
+        """What ``work`` reads of a scope in a transaction, ``default`` if nothing was written to the scope."""
+
+    @abstractmethod
+    def _write(self, scope: str, work: Callable[[Database, ScopeRow | None], None]) -> None:
+        """Write to a scope in a transaction."""
+
+    def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
+        """Return the nodes with these ids, in their order; missing ones are left out."""
+        return self._read(scope, lambda db, target: batch_reader.read_nodes(db, target.key, ids), [])
+
+    def graph_snapshot(self, scope: str, /) -> StoredSnapshot | None:
+        """Return the snapshot from which ``changes_since`` leads on; None if there is none."""
+
+        def read(db: Database, target: ScopeRow) -> StoredSnapshot | None:
+            with batch_reader.pause_gc():
+                return batch_reader.read_snapshot(db, target)
+
+        return self._read(scope, read, None)
+
+    def token_codes(self, scope: str, model: str, ids: Sequence[NodeId], /) -> Mapping[NodeId, bytes]:
+        """Return the token codes of nodes, as far as this model has made them."""
+        return self._read(scope, lambda db, target: batch_reader.read_token_codes(db, target.key, model, ids), {})
+
+    def undo_batches(self, scope: str, /) -> list[UndoBatch]:
+        """Return the undo batches, the batch that wrote last at the end."""
+        return self._read(scope, lambda db, target: undo_batches.read_undo_batches(db, target.key), [])
+
+    def node_ids_of_batch(self, scope: str, batch: str, /) -> list[NodeId]:
+        """Return the nodes that an undo batch has written, as far as they are still there."""
+        return self._read(scope, lambda db, target: undo_batches.read_node_ids(db, target.key, batch), [])
+
+    def ids_to_reembed(self, scope: str, model: str, /, *, limit: int) -> list[NodeId]:
+        """Return up to ``limit`` nodes that have a vector of the scope's model, but none of this model."""
+        return self._read(scope, lambda db, target: batch_writer.ids_to_reembed(db, target, model, limit), [])
+
+    def ids_without_english_vector(self, scope: str, /, *, after_seq: int, limit: int) -> list[NodeId]:
+        """Return up to ``limit`` episodes without an English vector, the first whose ``seq`` is over ``after_seq``."""
+
+        def read(db: Database, target: ScopeRow) -> list[NodeId]:
+            return batch_writer.ids_without_english_vector(db, target, after_seq, limit)
+
+        return self._read(scope, read, [])
+
+    def document_chunks(self, scope: str, /) -> Mapping[NodeId, Sequence[NodeId]]:
+        """Return the ids of the chunks of every chunked text, in their order, by the text's id."""
+        return self._read(scope, lambda db, target: batch_reader.read_document_chunks(db, target.key), {})
+
+    def rechunk(self, scope: str, documents: Sequence[RechunkedDocument], /) -> None:
+        """Replace the chunks of some texts, all or none.
+
+        Raises ``StaleWrite`` if any of the texts has changed since it was read.
+        """
+
+        def write(db: Database, target: ScopeRow | None) -> None:
+            if target is None:
+                raise StaleWrite(f"there is no scope {scope!r} any more")
+            RechunkWriter(db, target).write(documents)
+
+        self._write(scope, write)
+
+    def _warn_damaged_vectors(self, scope: str, nodes: Iterable[NodeId]) -> None:
+        """Log once which nodes are treated as having no vector, because theirs is damaged."""
+        new = [node for node in nodes if (scope, node) not in self._warned_nodes]
+        self._warned_nodes.update((scope, node) for node in new)
+        if new:
+            named = ", ".join(map(repr, new[:MAX_NAMED_VECTORS])) + (
+                f" and {len(new) - MAX_NAMED_VECTORS:,} more" if len(new) > MAX_NAMED_VECTORS else ""
+            )
+            _log.warning(
+                "%s: scope %r has %d damaged vectors, ignored until ecphora doctor --fix makes them again: %s",
+                self._place, scope, len(new), named,
+            )  # fmt: skip
