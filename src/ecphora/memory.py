@@ -141,7 +141,8 @@ from .remember.write_recall import writes_on_store
 from .retrieval import filters, importance, insight_index, validity
 from .retrieval.confidence import DEFAULT_BANDS, EvidenceBands
 from .retrieval.query import QueryEmbedder, analyze
-from .stores.sqlite import SQLiteStore, TemporaryStore
+from .stores.opening import open_store
+from .stores.sqlite import TemporaryStore
 from .tools.function_tools import DEFAULT_REPLY_TOKENS, ToolSet
 
 
@@ -340,13 +341,15 @@ LOG_FLUSH_SECONDS = 5.0
 
 
 def _open_store(path: object) -> Store:
-    """The store at a path, or the one given; raises ``InvalidInput`` if ``path`` is neither."""
+    """The store at a path or URL, or the one given; raises ``InvalidInput`` if ``path`` is neither."""
     if isinstance(path, str) and path == TEMPORARY:
         return TemporaryStore()
     if isinstance(path, str | Path):
-        return SQLiteStore(path)
+        return open_store(path)
     if isinstance(path, type) or not callable(getattr(path, "commit", None)):
-        raise InvalidInput(f"path is {show(path)}; give a file, {TEMPORARY!r} for a temporary memory, or a store")
+        raise InvalidInput(
+            f"path is {show(path)}; give a file, {TEMPORARY!r} for a temporary memory, postgresql://…, or a store"
+        )
     store: Store = path  # type: ignore[assignment]
     return store
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import InvalidInput, UnknownName
 from .model import plugins
 from .model.ports import DEFAULT, LLM, Default, Embedder, Extractor, Reranker, Store, Strategy
+from .stores.postgres.urls import database_name, hide_password, is_postgres_url
 
 if TYPE_CHECKING:
     from .retrieval.confidence import EvidenceBands
@@ -88,12 +89,12 @@ class Settings:
 
     ``embedder`` is None for the embedder that a scope was written with, ``llm`` for no language model, ``reranker`` for
     a memory's default reranker, ``extractor`` for the built-in one. ``store`` is the URL of a plug-in's store, which
-    replaces the file ``db``. ``evidence_bands`` has the lowest confidences of strong and of weak evidence, as in
-    "0.7,0.3". ``reranker_base_url`` defaults to the usual address of the reranker's kind, ``reranker_scale``
-    ("log_odds" or "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``llm_prices`` has
-    the US dollars of a million tokens in and out, as in "0.15,0.6", and ``extractor_tokens`` the most tokens that the
-    extractor ``llm`` may use for one ``remember``. ``zone`` is a name of the tz database, None for the machine's zone.
-    ``notes`` are sentences about settings that were ignored.
+    replaces the file ``db``, or of a PostgreSQL database. ``evidence_bands`` has the lowest confidences of strong and
+    of weak evidence, as in "0.7,0.3". ``reranker_base_url`` defaults to the usual address of the reranker's kind,
+    ``reranker_scale`` ("log_odds" or "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``.
+    ``llm_prices`` has the US dollars of a million tokens in and out, as in "0.15,0.6", and ``extractor_tokens`` the
+    most tokens that the extractor ``llm`` may use for one ``remember``. ``zone`` is a name of the tz database, None for
+    the machine's zone. ``notes`` are sentences about settings that were ignored.
     """
 
     db: Path = Path("ecphora.db")
@@ -177,17 +178,28 @@ class Settings:
 
     def open_store(self) -> Store:
         """The store that is set, else the memory's file, which is created if it does not exist."""
-        if self.store is not None:
+        if self.store is not None and not is_postgres_url(self.store):
             store: Store = plugins.load("stores", self.store)
             return store
-        from .stores.sqlite import SQLiteStore  # noqa: PLC0415
+        from .stores.opening import open_store  # noqa: PLC0415
 
-        return SQLiteStore(self.db)
+        return open_store(self.db if self.store is None else self.store)
 
     @property
     def location(self) -> str:
         """Where the memory is, as errors say it; of a store's URL only the scheme, because the rest may be secret."""
-        return str(self.db) if self.store is None else f"the store {self.store.partition(':')[0]}"
+        if self.store is None:
+            return str(self.db)
+        return hide_password(self.store) if is_postgres_url(self.store) else f"the store {self.store.partition(':')[0]}"
+
+    @property
+    def token_base(self) -> Path:
+        """The path beside which the server's tokens are kept: the memory's, or one of the user's for a database."""
+        if self.store is None:
+            return self.db
+        if not is_postgres_url(self.store):
+            raise InvalidInput(f"the server works on a file or PostgreSQL, not on {self.location}; give --db")
+        return user_db().with_name(database_name(self.store))
 
     def make_llm(self) -> LLM | None:
         """The language model that is set, or None; without one nothing is sent anywhere."""
@@ -280,6 +292,8 @@ def load(
 
 def _add_settings(found: dict[str, str], source: Mapping[str, str]) -> None:
     """Add what a source sets and no source before it has set."""
+    if is_postgres_url(source.get("db")) and "store" not in source:  # the other way to say it
+        source = {("store" if key == "db" else key): value for key, value in source.items()}
     added = {key: value for key, value in source.items() if key not in _keys_set(found)}
     if added.keys() >= LOCATION_KEYS:
         raise InvalidInput("both db and store are set, a file and a store in its place; set one of them")
@@ -336,7 +350,7 @@ def _read_trusted_file(path: Path) -> dict[str, str]:
 
 def _expand_paths(values: dict[str, str], folder: Path | None = None) -> dict[str, str]:
     """Expand the ``~`` of paths and put relative paths under ``folder``; must be applied only once."""
-    paths = {key: expand_home(values[key]) for key in PATH_KEYS if key in values}
+    paths = {key: expand_home(values[key]) for key in PATH_KEYS if key in values and not is_postgres_url(values[key])}
     return values | {key: str(path if folder is None else folder / path) for key, path in paths.items()}
 
 

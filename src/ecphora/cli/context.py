@@ -15,6 +15,7 @@ import click
 
 from ..errors import EcphoraError, InvalidInput, InvalidText, StoreReadOnly, UnknownName
 from ..model.text_format import escape_invisible, single_line
+from ..stores.postgres.urls import is_postgres_url
 
 if TYPE_CHECKING:  # importing these takes a third of a second, too long for --help
     from rich.console import Console
@@ -203,8 +204,15 @@ class CommandContext:
     def file(self) -> Path:
         """The path of the memory's file, which may not exist yet; raises ``InvalidInput`` if a store replaces it."""
         if self.settings.store is not None:
-            raise InvalidInput("this command works on a file, and the memory is in a plug-in's store; give --db")
+            raise InvalidInput(
+                f"this command works on a file, and the memory is in {self.settings.location}; give --db"
+            )
         return self.settings.db
+
+    def require_location(self) -> str | Path:
+        """The path of the memory's file, or the URL of its PostgreSQL database."""
+        url = self.settings.store
+        return url if url is not None and is_postgres_url(url) else self.require_file()
 
     def require_file(self) -> Path:
         """The path of the memory's file; raises ``StoreReadOnly`` if there is none."""
@@ -266,8 +274,11 @@ class HomePath(click.Path):
 
 Decorator = Callable[[CommandFunction], CommandFunction]
 
+DB_HELP = "The memory's file, or postgresql://user@host/database.  [env ECPHORA_DB; default ecphora.db]"
 _DB_OPTION: Decorator = click.option(
-    "--db", metavar="PATH", help="The memory's file.  [env ECPHORA_DB; default ecphora.db]"
+    "--db",
+    metavar="PATH",
+    help=DB_HELP,
 )
 _JSON_OPTION: Decorator = click.option(
     "--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else."

@@ -15,7 +15,7 @@ from ..maintenance import scopes as scope_calls
 from ..maintenance.doctor import examine
 from ..model import plugins as installed_plugins
 from ..model.plugins import GROUPS, Plugin
-from ..stores.sqlite import SQLiteStore
+from ..stores.opening import open_store
 from . import render
 from .context import CommandContext, common_options, file_options
 from .render import progress_bar, table
@@ -46,7 +46,7 @@ def reembed(context: CommandContext, *, rechunk: bool) -> None:
     English memories that have no English vector yet get one. With neither option, nothing else is done.
     """
     settings = context.settings
-    path = context.require_file()
+    path = context.require_location()
     counts: dict[str, int] = {}
     if settings.embedder is not None or not rechunk:
         embedder = settings.make_embedder(_stored_embedder(path, settings.scope))
@@ -67,9 +67,9 @@ def reembed(context: CommandContext, *, rechunk: bool) -> None:
         context.print_line("; ".join(f"{count:,} {labels[name]}" for name, count in counts.items()))
 
 
-def _stored_embedder(path: Path, scope: str) -> str | None:
+def _stored_embedder(path: str | Path, scope: str) -> str | None:
     """The name of the embedder that a scope has, None if there is no such scope."""
-    with closing(SQLiteStore(path)) as store:
+    with closing(open_store(path)) as store:
         return next((info.embedder for info in store.scopes() if info.name == scope), None)
 
 
@@ -142,7 +142,7 @@ def rename_scope(context: CommandContext, *, scope: str, new_name: str) -> None:
 
     A program that has the scope open gets an error from then on, until it opens it by the new name.
     """
-    scope_calls.rename_scope(context.require_file(), scope, new_name)
+    scope_calls.rename_scope(context.require_location(), scope, new_name)
     _print_names(context, "renamed", scope, new_name)
 
 
@@ -152,7 +152,7 @@ def rename_scope(context: CommandContext, *, scope: str, new_name: str) -> None:
 @file_options
 def clone_scope(context: CommandContext, *, scope: str, new_name: str) -> None:
     """Copy SCOPE to a new scope, NEW_NAME; then the two change independently."""
-    scope_calls.clone_scope(context.require_file(), scope, new_name)
+    scope_calls.clone_scope(context.require_location(), scope, new_name)
     _print_names(context, "copied", scope, new_name)
 
 

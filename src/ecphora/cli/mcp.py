@@ -89,7 +89,7 @@ def mcp(
     if host_name is not None:
         _install(context, host_name, is_project=is_project, is_dry_run=is_dry_run)
     elif is_http:
-        tokens = find_tokens(context.file, host, no_auth=no_auth)
+        tokens = find_tokens(context.settings, host, no_auth=no_auth)
         policy = partial(make_policy, tokens, host, origins, hosts)
         _serve_http(context, host=host, port=port, receive_seconds=receive_timeout, find_policy=policy)
     elif is_project:

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,12 +12,13 @@ from ..errors import InvalidInput
 from ..models.http_client import is_loopback
 from ..remote.server.addresses import ANY_ORIGIN, LOOPBACK_NAMES, OPAQUE_ORIGIN, is_origin
 from ..remote.server.tokens import ALL_SCOPES, Grant, Right, Tokens
-from .context import CommandContext, CommandFunction, common_options, open_context, strategy_options
+from .context import DB_HELP, CommandContext, CommandFunction, common_options, open_context, strategy_options
 from .render import table
 
 if TYPE_CHECKING:
     from ..remote.server.access_control import AccessPolicy
     from ..remote.server.tracing import RequestTracer
+    from ..settings import Settings
 
 
 def access_options(port: int) -> Callable[[CommandFunction], CommandFunction]:
@@ -64,15 +64,15 @@ def access_options(port: int) -> Callable[[CommandFunction], CommandFunction]:
     return add
 
 
-def find_tokens(db: Path, host: str, *, no_auth: bool) -> Tokens | None:
+def find_tokens(settings: "Settings", host: str, *, no_auth: bool) -> Tokens | None:
     """The tokens that are let in, None if none are needed; raises ``UsageError`` for what is unsafe or useless."""
-    tokens = Tokens(db)
+    tokens, place = Tokens(settings.token_base), settings.location
     if no_auth and not is_loopback(host):
         raise click.UsageError(
             f"--no-auth is for this machine alone, and others reach {host}; leave out one of the two"
         )
     if not no_auth and not tokens.grants():
-        raise click.UsageError(f"no token may use {db} yet; make one: ecphora token create NAME --db {db}")
+        raise click.UsageError(f"no token may use {place} yet; make one: ecphora token create NAME --db {place}")
     return None if no_auth else tokens
 
 
@@ -97,14 +97,14 @@ def make_policy(tokens: Tokens | None, host: str, origins: Sequence[str], hosts:
 def _options(command: CommandFunction) -> CommandFunction:
     """Add the options that the commands share."""
     json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else.")
-    db_option = click.option("--db", metavar="PATH", help="The memory's file.  [env ECPHORA_DB; default ecphora.db]")
+    db_option = click.option("--db", metavar="PATH", help=DB_HELP)
     return db_option(json_option(command))
 
 
 def _open(db: str | None, *, as_json: bool) -> tuple[CommandContext, Tokens]:
     click.get_current_context().meta["ecphora.json"] = as_json
     context = open_context(as_json=as_json, db=db)
-    return context, Tokens(context.file, zone=context.settings.zone)
+    return context, Tokens(context.settings.token_base, zone=context.settings.zone)
 
 
 @click.group()
@@ -252,7 +252,7 @@ def serve(
 
     Make a token first: ecphora token create NAME. A request names its scope, so --scope counts for nothing here.
     """
-    tokens = find_tokens(context.file, host, no_auth=no_auth)
+    tokens = find_tokens(context.settings, host, no_auth=no_auth)
     if missing := [name for name in ("fastapi", "uvicorn") if importlib.util.find_spec(name) is None]:
         raise InvalidInput(
             f"the server needs {' and '.join(missing)}; install them with: pip install 'ecphora[server]'"
@@ -280,10 +280,10 @@ def serve(
 
     def on_start(url: str) -> None:
         if context.as_json:
-            context.write_json({"url": url, "db": str(context.settings.db)})
+            context.write_json({"url": url, "db": context.settings.location})
             sys.stdout.flush()
         else:
-            print(json.dumps({"listening": url, "db": str(context.settings.db)}), file=sys.stderr, flush=True)  # noqa: T201
+            print(json.dumps({"listening": url, "db": context.settings.location}), file=sys.stderr, flush=True)  # noqa: T201
 
     run_server(
         app,

@@ -17,8 +17,9 @@ from ..models.embedders.from_setting import packaged_embedder
 from ..models.rule_extractor import RuleExtractor
 from ..remember import documents, encode
 from ..remember.encode import embed_english, with_english_vectors
+from ..stores.opening import open_store
 from ..stores.rows.rechunk_writer import RechunkedDocument
-from ..stores.sqlite import SQLiteStore
+from ..stores.rows.store import RowStore
 
 BATCH_SIZE = 512
 """Chunks between two commits, about."""
@@ -50,7 +51,7 @@ def rechunk(
     )
     scope, progress = check_name("scope", scope), check_progress(progress)
     done = changed = 0
-    with closing(SQLiteStore(path)) as store:
+    with closing(open_store(path)) as store:
         model = _embedder_of(store, scope, embedder)
         documents = store.document_chunks(scope)
         for batch in _batches(documents):
@@ -61,7 +62,7 @@ def rechunk(
     return changed
 
 
-def _embedder_of(store: SQLiteStore, scope: str, embedder: Embedder | None) -> Embedder:
+def _embedder_of(store: RowStore, scope: str, embedder: Embedder | None) -> Embedder:
     """The embedder of a scope: ``embedder``, or by default the packaged embedder that wrote the scope."""
     known = next((info.embedder for info in store.scopes() if info.name == scope), None)
     model = packaged_embedder(known) if embedder is None else embedder
@@ -90,9 +91,7 @@ def _batches(documents: _ChunkIds) -> Iterator[_ChunkIds]:
         yield batch
 
 
-def _rechunk_batch(
-    store: SQLiteStore, scope: str, documents: _ChunkIds, embedder: Embedder, extractor: Extractor
-) -> int:
+def _rechunk_batch(store: RowStore, scope: str, documents: _ChunkIds, embedder: Embedder, extractor: Extractor) -> int:
     """Cut some documents, again if another process changed them meanwhile; return how many changed."""
     current = documents
     for _ in range(MAX_RETRIES):
@@ -126,7 +125,7 @@ def _chunk_key(node: Node) -> tuple[NodeId, str, int, int, str | None]:
     return node.id, node.text, node.position, node.start, node.heading
 
 
-def _has_free_ids(store: SQLiteStore, scope: str, diff: _ChunkDiff) -> bool:
+def _has_free_ids(store: RowStore, scope: str, diff: _ChunkDiff) -> bool:
     """Whether no other memory has the id of a new chunk; otherwise the document stays as it is."""
     old, new = diff
     known = {node.id for node in old}

@@ -11,7 +11,8 @@ from ..model.validation import check_component, check_name, check_progress
 from ..models.embedders.from_setting import packaged_embedder
 from ..remember import encode
 from ..remember.encode import embed_english, with_english_vectors
-from ..stores.sqlite import SQLiteStore
+from ..stores.opening import open_store
+from ..stores.rows.store import RowStore
 
 BATCH_SIZE = 512
 """Memories embedded between two commits."""
@@ -37,7 +38,7 @@ def reembed(
         packaged_embedder(None) if embedder is None else check_component("embedder", embedder, "an embedder", "embed")
     )
     scope, progress = check_name("scope", scope), check_progress(progress)
-    with closing(SQLiteStore(path)) as store:
+    with closing(open_store(path)) as store:
         run = _Reembedding(store, scope, model, progress)
         run.change_embedder()
         run.add_english_vectors()
@@ -47,7 +48,7 @@ def reembed(
 class _Reembedding:
     """The embedding of one scope by a model; ``done`` are the nodes embedded so far."""
 
-    def __init__(self, store: SQLiteStore, scope: str, model: Embedder, progress: Progress | None) -> None:
+    def __init__(self, store: RowStore, scope: str, model: Embedder, progress: Progress | None) -> None:
         self.done: set[NodeId] = set()
         self._store = store
         self._scope = scope

@@ -8,7 +8,8 @@ from ..errors import InvalidInput
 from ..model.ports import ScopeStore
 from ..model.reprs import show
 from ..model.validation import check_name, check_path
-from ..stores.sqlite import SQLiteStore
+from ..stores.opening import open_store
+from ..stores.postgres.urls import is_postgres_url
 
 
 def rename_scope(path: str | Path | ScopeStore, scope: str, new_name: str) -> None:
@@ -41,10 +42,9 @@ def _open_store(path: str | Path | ScopeStore) -> Iterator[ScopeStore]:
     if isinstance(path, ScopeStore) and not isinstance(path, type):
         yield path
         return
-    file = check_path("path", path)
-    if not file.is_file():
+    if not is_postgres_url(path) and not (file := check_path("path", path)).is_file():
         raise InvalidInput(f"there is no file {show(str(file))}; give the path of a memory file")
-    store = SQLiteStore(file)
+    store = open_store(path)  # type: ignore[arg-type]  # a store was handed on above
     try:
         yield store
     finally:

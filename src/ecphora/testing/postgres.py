@@ -10,6 +10,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from ..errors import EcphoraError
 
@@ -48,7 +49,7 @@ class PostgresServer:
     def _make(self) -> None:
         self._run("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 
-    def __enter__(self) -> "PostgresServer":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from ... import __version__
 from ...errors import EmbedderMismatch, InvalidInput, ServerError
 from ...memory import Memory
-from ...model.ports import LLM, Clock
+from ...model.ports import LLM, Clock, Store
 from ...model.times import utc_now
 from ...settings import Settings
-from ...stores.sqlite import SQLiteStore
 from .access_control import HEALTH_PATH, ZONE_HEADER, AccessPolicy, check_rights, check_rights_anywhere, cross_origin
 from .admission import CONTENT_TYPE, AdmissionMiddleware, Limits, Metrics, Tracer, WriteLog
 from .failures import RequestError, answer_failures
@@ -51,20 +50,21 @@ class ServerOptions:
     write_log: WriteLog = field(default=lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201  # its output
 
 
-def memory_opener(settings: Settings) -> Any:
-    """What opens the memory of a scope as the settings say."""
+def memory_opener(settings: Settings, shared: Store | None = None) -> Any:
+    """What opens the memory of a scope as the settings say, in a store that the memories share or in its own."""
 
     shared_extractor = settings.make_extractor() if settings.extractor == "llm" else None  # one model for all scopes
 
     def open_memory(scope: str) -> Memory:
-        store = SQLiteStore(settings.db)
+        store = shared or settings.open_store()
         try:
             stored = store.changes_since(scope, NEW_SCOPE_REVISION).embedder
         finally:
-            store.close()
+            if shared is None:
+                store.close()
         try:
             return Memory(
-                settings.db,
+                shared or settings.db,
                 scope=scope,
                 embedder=settings.make_embedder(stored),
                 extractor=shared_extractor or settings.make_extractor(),
@@ -80,17 +80,25 @@ def memory_opener(settings: Settings) -> Any:
 
 
 def open_scopes(settings: Settings, options: ServerOptions) -> OpenScopes:
-    """The memories of the settings' file, which is created if there is none.
+    """The memories of the settings' file or database, which is created if there is none.
+
+    In a database they share their connections.
 
     Raises a ``StoreError`` if the file cannot be used, and ``ServerError`` or ``PluginError`` for settings with which
     no memory can be opened.
     """
-    with closing(SQLiteStore(settings.db)):
-        pass
-    open_memory = memory_opener(settings)
-    with suppress(EmbedderMismatch):  # of one scope
-        open_memory(settings.scope).close()
-    return OpenScopes(open_memory, capacity=options.open_scopes, idle_seconds=options.idle_seconds)
+    store = settings.open_store()
+    shared = None if settings.store is None else store
+    try:
+        open_memory = memory_opener(settings, shared)
+        with suppress(EmbedderMismatch):  # of one scope
+            open_memory(settings.scope).close()
+    except BaseException:
+        store.close()
+        raise
+    if shared is None:
+        store.close()
+    return OpenScopes(open_memory, capacity=options.open_scopes, idle_seconds=options.idle_seconds, store=shared)
 
 
 def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = None) -> FastAPI:
@@ -99,7 +107,8 @@ def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = No
     The app closes the file when its lifespan ends. Raises what :func:`open_scopes` raises.
     """
     scopes = open_scopes(settings, options)
-    service = Service(Path(settings.db).absolute(), scopes, llm, options.threads, options.clock)
+    db = None if settings.store is not None else Path(settings.db).absolute()
+    service = Service(db, scopes, llm, options.threads, options.clock)
     metrics = Metrics(lambda: len(scopes), service.jobs.count_by_state)
     admission = Middleware(
         AdmissionMiddleware,

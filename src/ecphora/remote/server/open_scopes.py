@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 
 from ...memory import Memory
+from ...model.ports import Store
 
 IDLE_CHECK_SECONDS = 30.0
 """Seconds between two searches for memories that nobody uses."""
@@ -43,7 +44,10 @@ class OpenScopes:
         capacity: int,
         idle_seconds: float,
         clock: Callable[[], float] = time.monotonic,
+        store: Store | None = None,
     ) -> None:
+        self.store = store
+        """The store that the memories share, if each has none of its own; it is closed after them."""
         self._open_memory = open_memory
         self._capacity = capacity
         self._idle_seconds = idle_seconds
@@ -100,6 +104,8 @@ class OpenScopes:
         with self._lock:
             closing = self._take_out(len(self._entries))
         _close(closing)
+        if self.store is not None:
+            self.store.close()
 
     def _take_out(self, count: int, *, used_before: float | None = None) -> list[Memory | None]:
         """Take out up to ``count`` memories that nobody uses, those used longest ago first; the lock is held."""

@@ -285,9 +285,11 @@ def _add_backup(app: FastAPI, service: Service) -> None:
     async def endpoint(request: Request) -> Response:
         check_parameters(request)
         check_rights_anywhere(grant_of(request), operation.rights, needs_all_scopes=True)
+        if (db := service.db) is None:
+            raise InvalidInput("this server's memories are in PostgreSQL; back it up with pg_dump")
         response = StreamResponse(
             service,
-            lambda write: _send_backup(service, response, write),
+            lambda write: _send_backup(db, response, write),
             token_name=grant_of(request).name,
             media_type=SQLITE,
         )
@@ -313,11 +315,11 @@ def _add_backup(app: FastAPI, service: Service) -> None:
     )
 
 
-def _send_backup(service: Service, response: Response, write: WritePart) -> None:
+def _send_backup(db: Path, response: Response, write: WritePart) -> None:
     """Copy the file, and send the copy."""
-    with TemporaryDirectory(prefix=".ecphora-backup-", dir=service.db.parent) as folder:
-        with closing(SQLiteStore(service.db)) as store:
-            made = store.backup(str(Path(folder, service.db.name)))
+    with TemporaryDirectory(prefix=".ecphora-backup-", dir=db.parent) as folder:
+        with closing(SQLiteStore(db)) as store:
+            made = store.backup(str(Path(folder, db.name)))
         values = {**made.to_dict(), "damage": json.dumps(made.damage)}
         response.headers.update({header: str(values[name]) for name, header in BACKUP_HEADERS.items()})
         response.headers["Content-Length"] = str(made.size)

@@ -36,13 +36,13 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Service:
-    """The memories of one file, and what runs on them.
+    """The memories of one file, or of the database ``scopes.store`` if ``db`` is None, and what runs on them.
 
     ``threads`` calls run at once, and besides them as many streams, whose clients may be slow. One token has half of
     either at most, so that it cannot stop the others.
     """
 
-    db: Path
+    db: Path | None
     scopes: OpenScopes
     llm: LLM | None = None
     threads: int = 8
@@ -88,6 +88,8 @@ class Service:
 
     def list_scopes(self) -> list[ScopeInfo]:
         """Every scope of the file."""
+        if self.db is None:
+            return [] if self.scopes.store is None else self.scopes.store.scopes()
         with closing(SQLiteStore(self.db)) as store:
             return store.scopes()
 

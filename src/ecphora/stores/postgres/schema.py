@@ -1,4 +1,4 @@
-"""Creates and upgrades the tables, each led by the scope: plain, or hash-partitioned by it, and guarded by row policies.
+"""Creates and upgrades the tables, plain or hash-partitioned by the scope, which leads every key, and their policies.
 
 A transaction says in the setting ``ecphora.scope`` which scope it is for, and PostgreSQL shows and takes the rows of no
 other, whatever the statement. So a mistake in a statement cannot reach another user's memories. The policies hold for
@@ -53,7 +53,7 @@ def upgrade(connection: "psycopg.Connection", place: str, partitions: int = 0) -
         if version == 0:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
             connection.execute(f"CREATE TABLE {SCHEMA}.schema_version (version BIGINT NOT NULL)")
-            connection.execute(f"INSERT INTO {SCHEMA}.schema_version VALUES (0)")
+            connection.execute(f"INSERT INTO {SCHEMA}.schema_version VALUES (0)")  # noqa: S608
             connection.execute(f"CREATE SEQUENCE {SCHEMA}.row_number")
         connection.execute(f"SET LOCAL search_path = {SCHEMA}")
         for script in load_migrations()[version:]:
@@ -67,7 +67,7 @@ def _version(connection: "psycopg.Connection") -> int:
     found = connection.execute("SELECT to_regclass(%s)::text", (f"{SCHEMA}.schema_version",)).fetchone()
     if found == (None,):
         return 0
-    row = connection.execute(f"SELECT version FROM {SCHEMA}.schema_version").fetchone()
+    row = connection.execute(f"SELECT version FROM {SCHEMA}.schema_version").fetchone()  # noqa: S608
     return 0 if row is None else int(row[0])
 
 

@@ -5,20 +5,9 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...errors import (
-    EcphoraError,
-    InvalidInput,
-    InvalidText,
-    StoreBusy,
-    StoreClosed,
-    StoreDamaged,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-)
+from ...errors import InvalidInput, StoreBusy, StoreError, StoreReadOnly
 from ...model.reprs import call_repr, show
 from ...model.types import Mark, ScopeInfo, WriteBatch
 from ...model.validation import check_count
@@ -30,9 +19,11 @@ from ..rows.scopes import SCOPE_COLUMNS, ScopeRow, check_names
 from ..rows.store import RowStore
 from .schema import SCHEMA, upgrade
 from .session import Session
+from .urls import hide_password, is_postgres_url
 
 if TYPE_CHECKING:
     import psycopg
+    import psycopg_pool
 
 T = TypeVar("T")
 
@@ -56,20 +47,6 @@ _SETTINGS = """SELECT set_config('search_path', %s, true), set_config('ecphora.s
     set_config('ecphora.scope', %s, true), set_config('lock_timeout', %s, true),
     set_config('synchronous_commit', %s, true)"""
 _FIND = f"SELECT {SCOPE_COLUMNS} FROM scope WHERE key = %s AND name = %s"  # noqa: S608
-_RETRIED = ("08", "57P", "40001", "40P01", "53300")
-"""The SQL states after which a call is tried again: lost, shut down, in conflict, too many connections."""
-
-
-def is_postgres_url(location: object) -> bool:
-    """Whether a location is the URL of a PostgreSQL database."""
-    return isinstance(location, str) and location.startswith(("postgresql://", "postgres://"))
-
-
-def hide_password(url: str) -> str:
-    """A URL as messages show it."""
-    parts = urlsplit(url)
-    password = parts.password
-    return url if not password else url.replace(f":{password}@", ":***@", 1)
 
 
 class PostgresStore(RowStore):
@@ -287,41 +264,17 @@ class PostgresStore(RowStore):
         """The result of work on a connection; on another one if that was lost, until the time is over."""
         import psycopg  # noqa: PLC0415  # optional
 
+        from .failures import is_lost, translate_error  # noqa: PLC0415  # needs psycopg
+
         end = time.monotonic() + self._wait_seconds
         while True:
             try:
                 with self._pool.connection(timeout=max(end - time.monotonic(), CONNECT_SECONDS)) as connection:
                     return work(connection)
             except psycopg.Error as error:
-                if not _is_lost(error) or time.monotonic() >= end:
-                    raise self._translate(error) from error
+                if not is_lost(error) or time.monotonic() >= end:
+                    raise translate_error(error, self._place) from error
             time.sleep(RETRY_SECONDS)
-
-    def _translate(self, error: "psycopg.Error") -> EcphoraError:
-        """The error that says what to do."""
-        from psycopg import DataError, errors  # noqa: PLC0415  # optional
-        from psycopg_pool import PoolClosed, PoolTimeout  # noqa: PLC0415
-
-        place, reason = self._place, str(error).strip().split("\n", maxsplit=1)[0]
-        match error:
-            case PoolClosed():
-                return StoreClosed(f"{place} was closed; open a new Memory")
-            case errors.LockNotAvailable():
-                return StoreBusy(f"{place} is busy: another process writes to this scope; try again")
-            case PoolTimeout():
-                return StoreBusy(f"{place} does not answer ({reason}); is the server up, with connections to spare?")
-            case errors.ReadOnlySqlTransaction():
-                return StoreReadOnly(f"{place} takes no writes ({reason}); give the address of the primary")
-            case errors.InsufficientPrivilege():
-                return StoreReadOnly(f"{place}: {reason}; have its owner run: ecphora postgres URL --grant ROLE")
-            case errors.DiskFull():
-                return StoreFull(f"no space left for {place}; free some space: what was acknowledged is safe")
-            case errors.DataCorrupted() | errors.IndexCorrupted():
-                return StoreDamaged(f"{place} is damaged ({reason}); restore a backup or promote a replica")
-            case DataError():
-                return InvalidText(f"PostgreSQL cannot keep this text ({reason}); remove the character")
-            case _:
-                return StoreError(f"{place}: {reason}")
 
 
 def _open_pool(url: str, place: str, max_connections: int, partitions: int) -> "psycopg_pool.ConnectionPool":
@@ -331,7 +284,10 @@ def _open_pool(url: str, place: str, max_connections: int, partitions: int) -> "
         import psycopg_pool  # noqa: PLC0415
     except ImportError as error:
         raise StoreError(f"{error}; install PostgreSQL's driver with: pip install 'ecphora[postgres]'") from error
-    options = {"autocommit": True, "prepare_threshold": None, "fallback_application_name": "ecphora"}
+    from .failures import translate_error  # noqa: PLC0415  # needs psycopg
+    from .texts import register  # noqa: PLC0415
+
+    options: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "fallback_application_name": "ecphora"}
     if "connect_timeout" not in url:
         options["connect_timeout"] = CONNECT_SECONDS
     try:
@@ -340,29 +296,11 @@ def _open_pool(url: str, place: str, max_connections: int, partitions: int) -> "
             if version < MIN_SERVER:
                 raise StoreError(f"{place} is PostgreSQL {version}; Ecphora needs {MIN_SERVER} or later")
             upgrade(connection, place, partitions)
-    except psycopg.errors.InsufficientPrivilege as error:
-        mend = "have its owner run: ecphora postgres URL --grant ROLE"
-        raise StoreReadOnly(f"{place}: {str(error).strip()}; {mend}") from error
     except psycopg.Error as error:
-        reason = str(error).strip().split("\n", maxsplit=1)[0]
-        raise StoreError(f"{place} cannot be opened ({reason}); check address, user and password") from error
-    from .texts import register  # noqa: PLC0415  # needs psycopg
-
+        raise translate_error(error, place) from error
     return psycopg_pool.ConnectionPool(
         url, kwargs=options, configure=register, min_size=0, max_size=max_connections, open=True, name="ecphora"
     )
-
-
-def _is_lost(error: "psycopg.Error") -> bool:
-    """Whether a call failed for the connection's or the moment's sake, and may succeed on another connection."""
-    from psycopg import InterfaceError, OperationalError  # noqa: PLC0415  # optional
-    from psycopg_pool import PoolClosed  # noqa: PLC0415
-
-    if isinstance(error, PoolClosed):
-        return False
-    if error.sqlstate is None:
-        return isinstance(error, OperationalError | InterfaceError)
-    return error.sqlstate.startswith(_RETRIED)
 
 
 def _find(session: Session, name: str) -> ScopeRow | None:

@@ -29,13 +29,13 @@ class _Dumper(StrDumperUnknown):
 
 class _Loader(TextLoader):
     def load(self, data: Any) -> Any:
-        text = super().load(data)
+        text = str(super().load(data))
         return unescape(text) if _ESCAPE in text else text
 
 
 class _BinaryLoader(TextBinaryLoader):
     def load(self, data: Any) -> Any:
-        text = super().load(data)
+        text = str(super().load(data))
         return unescape(text) if _ESCAPE in text else text
 
 

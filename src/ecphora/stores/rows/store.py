@@ -8,7 +8,7 @@ from typing import TypeVar
 from ...errors import StaleWrite
 from ...model.ports import StoredSnapshot
 from ...model.reprs import OpenInEachProcess
-from ...model.types import Node, NodeId, UndoBatch
+from ...model.types import Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
 from . import batch_reader, batch_writer, undo_batches
 from .database import Database
 from .rechunk_writer import RechunkedDocument, RechunkWriter
@@ -28,6 +28,30 @@ class RowStore(OpenInEachProcess, ABC):
         self._place = place
         """Where the rows are, for messages."""
         self._warned_nodes: set[tuple[str, NodeId]] = set()
+
+    @abstractmethod
+    def commit(self, scope: str, batch: WriteBatch, /) -> WriteBatch:
+        """Write all of a batch or nothing; return it as every reader will see it."""
+
+    @abstractmethod
+    def changes_since(self, scope: str, revision: int, /) -> WriteBatch:
+        """Return everything committed to a scope after a revision; 0 reads the whole scope."""
+
+    @abstractmethod
+    def scopes(self) -> list[ScopeInfo]:
+        """Return every scope that holds anything, by name."""
+
+    @abstractmethod
+    def rename_scope(self, scope: str, new_name: str, /) -> None:
+        """Give a scope another name; a memory open on it has to be opened by the new one."""
+
+    @abstractmethod
+    def clone_scope(self, scope: str, new_name: str, /) -> None:
+        """Copy a scope, with its log, tombstones and undo batches, to a new one."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the file or the connections; closing twice is harmless."""
 
     @abstractmethod
     def _read(self, scope: str, work: Callable[[Database, ScopeRow], T], default: T) -> T:

@@ -1,0 +1,53 @@
+"""What an error of PostgreSQL means for a memory: tried again, or said with its mend."""
+
+import psycopg
+import psycopg_pool
+from psycopg import errors
+
+from ...errors import (
+    EcphoraError,
+    InvalidText,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+
+_RETRIED = ("08", "57P", "40001", "40P01", "53300")
+"""The SQL states after which a call is tried again: lost, shut down, in conflict, too many connections."""
+_MEANINGS: tuple[tuple[type[psycopg.Error], type[EcphoraError], str], ...] = (
+    (psycopg_pool.PoolClosed, StoreClosed, "{place} was closed; open a new Memory"),
+    (errors.LockNotAvailable, StoreBusy, "{place} is busy: another process writes to this scope; try again"),
+    (psycopg_pool.PoolTimeout, StoreBusy, "{place} does not answer ({reason}); is it up, with connections to spare?"),
+    (errors.ReadOnlySqlTransaction, StoreReadOnly, "{place} takes no writes ({reason}); give the primary's address"),
+    (
+        errors.InsufficientPrivilege,
+        StoreReadOnly,
+        "{place}: {reason}; have the owner of its tables run: ecphora postgres URL --grant ROLE",
+    ),
+    (errors.DiskFull, StoreFull, "no space left for {place}; free some space: what was acknowledged is safe"),
+    (errors.DataCorrupted, StoreDamaged, "{place} is damaged ({reason}); restore a backup or promote a replica"),
+    (errors.IndexCorrupted, StoreDamaged, "{place} is damaged ({reason}); restore a backup or promote a replica"),
+    (psycopg.DataError, InvalidText, "PostgreSQL cannot keep this text ({reason}); remove the character"),
+    (psycopg.OperationalError, StoreError, "{place}: {reason}; check the address, the user and the server"),
+    (psycopg.Error, StoreError, "{place}: {reason}"),
+)
+"""The errors of the driver, each before its base class."""
+
+
+def translate_error(error: psycopg.Error, place: str) -> EcphoraError:
+    """The error that says what to do."""
+    reason = str(error).strip().split("\n", maxsplit=1)[0]
+    meaning, message = next((found, text) for kind, found, text in _MEANINGS if isinstance(error, kind))
+    return meaning(message.format(place=place, reason=reason))
+
+
+def is_lost(error: psycopg.Error) -> bool:
+    """Whether a call failed for the connection's or the moment's sake, and may succeed on another connection."""
+    if isinstance(error, psycopg_pool.PoolClosed):
+        return False
+    if error.sqlstate is None:
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return error.sqlstate.startswith(_RETRIED)
