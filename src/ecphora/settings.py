@@ -198,7 +198,7 @@ class Settings:
         if self.store is None:
             return self.db
         if not is_postgres_url(self.store):
-            raise InvalidInput(f"the server works on a file or PostgreSQL, not on {self.location}; give --db")
+            raise InvalidInput(f"this command works on a file or PostgreSQL, and not on {self.location}; give --db")
         return user_db().with_name(database_name(self.store))
 
     def make_llm(self) -> LLM | None:

@@ -36,6 +36,7 @@ COMMANDS = {
     "clone-scope": (".maintenance:clone_scope", "Copy a scope to a new one."),
     "export": (".interchange:export", "Write a scope as JSON Lines."),
     "import": (".interchange:import_", "Read an export, or a file of another program, into a scope."),
+    "postgres": (".maintenance:postgres", "Make the tables of a PostgreSQL database, and let a role use them."),
     "reembed": (".maintenance:reembed", "Change a scope to another embedding model."),
     "doctor": (".maintenance:doctor", "Check the file, and say how to repair what is wrong with it."),
     "plugins": (".maintenance:plugins", "List the plug-ins of other packages, and whether each can be imported."),

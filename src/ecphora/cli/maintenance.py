@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
-from ..errors import EcphoraError
+from ..errors import EcphoraError, InvalidInput
 from ..maintenance import rechunking, reembedding
 from ..maintenance import scopes as scope_calls
 from ..maintenance.doctor import examine
 from ..model import plugins as installed_plugins
 from ..model.plugins import GROUPS, Plugin
 from ..stores.opening import open_store
+from ..stores.postgres.urls import is_postgres_url
 from . import render
 from .context import CommandContext, common_options, file_options
 from .render import progress_bar, table
@@ -154,6 +155,30 @@ def clone_scope(context: CommandContext, *, scope: str, new_name: str) -> None:
     """Copy SCOPE to a new scope, NEW_NAME; then the two change independently."""
     scope_calls.clone_scope(context.require_location(), scope, new_name)
     _print_names(context, "copied", scope, new_name)
+
+
+@click.command(epilog="A role that owns no table cannot create any: run this once as the owner, with --grant ROLE.")
+@click.option("--partitions", type=click.IntRange(0, 1024), default=0, help="Partition new tables by scope.")
+@click.option("--grant", "role", metavar="ROLE", help="Let this role read and write memories.")
+@file_options
+def postgres(context: CommandContext, *, partitions: int, role: str | None) -> None:
+    """Make the tables of the PostgreSQL database at --db, or bring them up to date.
+
+    Any other command does so too, with plain tables.
+    """
+    url = context.settings.store
+    if url is None or not is_postgres_url(url):
+        raise InvalidInput(f"{context.settings.location} is no PostgreSQL database; give --db postgresql://…")
+    from ..stores.postgres.store import PostgresStore  # noqa: PLC0415  # needs the extra
+
+    with closing(PostgresStore(url, partitions=partitions)) as store:
+        if role is not None:
+            store.grant(role)
+        count = len(store.scopes())
+    if context.as_json:
+        context.write_json({"scopes": count, "role": role})
+    else:
+        context.print_line(f"the tables are ready; scopes: {count:,}{f'; {role} may use them' if role else ''}")
 
 
 def _print_names(context: CommandContext, verb: str, scope: str, new_name: str) -> None:

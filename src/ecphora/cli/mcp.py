@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
+from ..stores.postgres.urls import hide_password, is_postgres_url
 from .context import CommandContext, CommandFunction, common_options
 from .project import project_folder, with_project
 from .serve import access_options, find_tokens, make_policy
@@ -149,6 +150,18 @@ def _import_server(module: str, extras: str) -> Any:
         raise InvalidInput(f"the MCP server needs the package {package}; install it with: {command}") from error
 
 
+def _location_argument(context: CommandContext) -> str:
+    """Where the memory is, as a host's file names it; raises ``InvalidInput`` for a URL with a password."""
+    url = context.settings.store
+    if url is None or not is_postgres_url(url):
+        return str(context.file.absolute())
+    if hide_password(url) != url.partition("?")[0]:
+        raise InvalidInput(
+            "a host's settings are no place for a password; put it into ~/.pgpass, and give the URL without"
+        )
+    return url
+
+
 def _install(context: CommandContext, host_name: str, *, is_project: bool, is_dry_run: bool) -> None:
     from ..remote.mcp import host_config  # noqa: PLC0415
 
@@ -156,7 +169,7 @@ def _install(context: CommandContext, host_name: str, *, is_project: bool, is_dr
     options = {"scope": given["scope"], "embedder": given["embedder"]}
     args = ["--project"] if is_project else []
     if not is_project or given["db"] is not None:
-        args += ["--db", str(context.file.absolute())]
+        args += ["--db", _location_argument(context)]
     args += [part for name, value in options.items() if value is not None for part in (f"--{name}", value)]
     host, server = host_config.find_host(host_name), host_config.server_command(args)
     if is_dry_run:

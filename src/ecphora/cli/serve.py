@@ -104,6 +104,8 @@ def _options(command: CommandFunction) -> CommandFunction:
 def _open(db: str | None, *, as_json: bool) -> tuple[CommandContext, Tokens]:
     click.get_current_context().meta["ecphora.json"] = as_json
     context = open_context(as_json=as_json, db=db)
+    if context.settings.store is not None:
+        context.settings.token_base.parent.mkdir(parents=True, exist_ok=True)  # the memory has no folder of its own
     return context, Tokens(context.settings.token_base, zone=context.settings.zone)
 
 

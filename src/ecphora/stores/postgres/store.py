@@ -17,7 +17,7 @@ from ..rows.batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_
 from ..rows.database import Database
 from ..rows.scopes import SCOPE_COLUMNS, ScopeRow, check_names
 from ..rows.store import RowStore
-from .schema import SCHEMA, upgrade
+from .schema import SCHEMA, grant, upgrade
 from .session import Session
 from .urls import hide_password, is_postgres_url
 
@@ -97,6 +97,10 @@ class PostgresStore(RowStore):
             handle.__dict__.update(self.__dict__, _wait_seconds=0.0)
             self._handle = handle
         return self._handle
+
+    def grant(self, role: str) -> None:
+        """Let a role read and write memories; it owns no table."""
+        self._try_work(lambda connection: grant(connection, role))
 
     # ---- writing
 
