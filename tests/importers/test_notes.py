@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange import folders
 from ecphora.maintenance.interchange.documents import frontmatter
 from ecphora.maintenance.interchange.documents.memory_files import MemoryFilesImporter
 from ecphora.maintenance.interchange.documents.obsidian import ObsidianImporter
+from ecphora.maintenance.interchange.files import folders
 from ecphora.maintenance.interchange.imported_episodes import EMPTY_TEXT
 from ecphora.model.ports import FormatImporter, Importer
 from ecphora.model.types import Episode, Omission

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from ecphora.errors import InvalidInput
+from ecphora.maintenance.interchange.files.json_stream import BROKEN_REST
 from ecphora.maintenance.interchange.imported_episodes import EMPTY_TEXT, UNREADABLE_TIME
 from ecphora.maintenance.interchange.stores import graphiti, langgraph_store, mem0_store, sqlite_files
 from ecphora.maintenance.interchange.stores.chroma_store import NO_DOCUMENT, ChromaImporter
 from ecphora.maintenance.interchange.stores.graphiti import GraphitiImporter
-from ecphora.maintenance.interchange.stores.json_items import BROKEN_REST
 from ecphora.maintenance.interchange.stores.langgraph_store import LangGraphImporter
 from ecphora.maintenance.interchange.stores.mem0_store import Mem0Importer
 from ecphora.memory import Memory
@@ -219,6 +219,14 @@ def test_json_of_mem0(tmp_path: Path) -> None:
     ]  # fmt: skip
     as_array = write_json(tmp_path / "array.json", memories_json()["results"][:1])
     assert list(read(Mem0Importer(), as_array)[0]) == ["Ana lives in Porto."]
+
+
+def test_json_lines_and_any_key_are_read(tmp_path: Path) -> None:
+    memories, facts = memories_json()["results"][:1] * 2, graph_json()["edges"][:2]
+    for importer, items in ((Mem0Importer(), memories), (GraphitiImporter(), facts)):
+        lines = write_json(tmp_path / "lines.json", "\ufeff" + "\n".join(map(json.dumps, items)))
+        assert "Ana lives in Porto." in read(importer, lines)[0]
+    assert "Ana lives in Porto." in read(GraphitiImporter(), write_json(tmp_path / "k.json", {"data": facts}))[0]
 
 
 def test_json_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:

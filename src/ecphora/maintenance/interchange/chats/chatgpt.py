@@ -17,8 +17,9 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from .export_files import ExportFiles, Meter, looks_like
-from .json_stream import BrokenJson, read_values
+from ..files.export_files import ExportFiles, looks_like
+from ..files.json_stream import BrokenJson, read_values
+from ..files.progress import ProgressMeter
 from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text
 
 NAME = "chatgpt"
@@ -68,7 +69,7 @@ class ChatGPTImporter:
         """Yield the messages, conversation by conversation."""
         with ExportFiles(path) as files:
             names = files.find(*PATTERNS)
-            meter, found = Meter(files.size(names), progress), 0
+            meter, found = ProgressMeter(progress, files.size(names)), 0
             for name in names:
                 with files.open(name) as file:
                     try:

@@ -11,8 +11,9 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from .export_files import ExportFiles, Meter, looks_like
-from .json_stream import BrokenJson, read_values
+from ..files.export_files import ExportFiles, looks_like
+from ..files.json_stream import BrokenJson, read_values
+from ..files.progress import ProgressMeter
 from .json_values import as_id, as_list, as_mapping, as_name, as_text, as_time, in_utc
 
 NAME = "claude"
@@ -58,7 +59,7 @@ class ClaudeImporter:
         """Yield the messages, conversation by conversation, and then the documents of projects."""
         with ExportFiles(path) as files:
             names = list(dict.fromkeys([*files.find(*CONVERSATIONS), *files.find(*PROJECTS)]))
-            meter, found = Meter(files.size(names), progress), 0
+            meter, found = ProgressMeter(progress, files.size(names)), 0
             for name in names:
                 with files.open(name) as file:
                     try:

@@ -17,7 +17,8 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from .export_files import ExportFiles, Meter, base_name, looks_like
+from ..files.export_files import ExportFiles, base_name, looks_like
+from ..files.progress import ProgressMeter
 from .json_values import as_id, as_list, as_mapping, as_name, as_text, as_time, in_utc
 
 PATTERNS = ("*.jsonl",)
@@ -61,7 +62,7 @@ class _TranscriptImporter:
         """Yield the messages, file by file."""
         with ExportFiles(path) as files:
             names = files.find(*PATTERNS)
-            meter, found = Meter(files.size(names), progress), False
+            meter, found = ProgressMeter(progress, files.size(names)), False
             for name in names:
                 transcript = _Transcript(name, base_name(name).removesuffix(".jsonl")[:128])
                 with files.open(name) as file:

@@ -16,8 +16,9 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Metadata, Omission
-from .export_files import ExportFiles, Meter, MeteredFile, looks_like
-from .json_stream import BrokenJson, read_values
+from ..files.export_files import ExportFiles, looks_like
+from ..files.json_stream import BrokenJson, read_values
+from ..files.progress import MeteredFile, ProgressMeter
 from .json_values import as_id, as_list, as_mapping, as_name, as_text, as_time, in_utc
 
 NAME = "discord"
@@ -56,7 +57,7 @@ class DiscordImporter:
         with ExportFiles(path) as files:
             package = [found for found in map(_PACKAGE_FILE.search, files.names) if found]
             names = [one.string for one in package] or files.find("*.json")
-            meter, found = Meter(files.size(names), progress), False
+            meter, found = ProgressMeter(progress, files.size(names)), False
             channel_names = _read_index(files) if package else {}
             for name in names:
                 with files.open(name) as file:

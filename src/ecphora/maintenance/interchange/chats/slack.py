@@ -11,8 +11,9 @@ from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Metadata, Omission
-from .export_files import ExportFiles, Meter
-from .json_stream import BrokenJson, read_values
+from ..files.export_files import ExportFiles
+from ..files.json_stream import BrokenJson, read_values
+from ..files.progress import ProgressMeter
 from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text
 
 NAME = "slack"
@@ -69,7 +70,7 @@ class SlackImporter:
             lists = [] if files.is_one_file else files.find(*USER_FILES, *CHANNEL_FILES)
             if not names or not lists:
                 raise InvalidInput(f"{show(path)} is no export of Slack: it needs users.json and a folder of a channel")
-            meter, found = Meter(files.size(names), progress), False
+            meter, found = ProgressMeter(progress, files.size(names)), False
             omissions: list[Omission] = []
             workspace = _read_workspace(files, omissions)
             yield from omissions

@@ -9,8 +9,9 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Metadata, Omission
-from .export_files import ExportFiles, Meter, looks_like
-from .json_stream import BrokenJson, Place, read_values
+from ..files.export_files import ExportFiles, looks_like
+from ..files.json_stream import BrokenJson, Place, read_values
+from ..files.progress import ProgressMeter
 from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text, as_time
 
 NAME = "telegram"
@@ -54,7 +55,7 @@ class TelegramImporter:
         """Yield the messages, chat by chat."""
         with ExportFiles(path) as files:
             names = files.find(*PATTERNS)
-            meter, found = Meter(files.size(names), progress), False
+            meter, found = ProgressMeter(progress, files.size(names)), False
             for name in names:
                 chat, last = dict[str, Any](), None
                 with files.open(name) as file:

@@ -16,7 +16,8 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from .export_files import HEAD_BYTES, ExportFiles, Meter, base_name
+from ..files.export_files import HEAD_BYTES, ExportFiles, base_name
+from ..files.progress import ProgressMeter
 from .json_values import as_name, as_text
 
 NAME = "whatsapp"
@@ -121,7 +122,7 @@ class WhatsAppImporter:
         """Yield the messages in the order of the file."""
         with ExportFiles(path) as files:
             names = files.find(*PATTERNS)
-            meter, found = Meter(2 * files.size(names), progress), False
+            meter, found = ProgressMeter(progress, 2 * files.size(names)), False
             for name in names:
                 with files.open(name) as file:
                     order = _find_order(_lines(meter, file, name))
@@ -143,7 +144,7 @@ def _begins_as_chat(head: bytes) -> bool:
     return any(_NAME.match(found.string, found.end()) for found in headers) or len(headers) > 1
 
 
-def _lines(meter: Meter, file: IO[bytes], name: str) -> Iterator[str]:
+def _lines(meter: ProgressMeter, file: IO[bytes], name: str) -> Iterator[str]:
     """The lines of a file, without their ends; raises ``InvalidInput`` if it is not UTF-8."""
     for number, line in enumerate(meter.wrap(file), 1):
         try:

@@ -10,7 +10,8 @@ from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
 from ....model.validation import MAX_TEXT_CHARS
-from ..folders import ProgressMeter, existing_path, first_bytes, show_path
+from ..files.folders import existing_path, first_bytes, show_path
+from ..files.progress import ProgressMeter
 from ..imported_episodes import FIELD_NAMES, Entry, as_text, build_episode, find_fields
 
 NAME = "csv"

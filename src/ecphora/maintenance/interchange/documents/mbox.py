@@ -14,7 +14,8 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from ..folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, show_path
+from ..files.folders import SourceFile, existing_path, first_bytes, list_files, show_path
+from ..files.progress import ProgressMeter
 from ..imported_episodes import Entry, build_episode
 from .html_text import html_to_text
 

@@ -8,7 +8,8 @@ from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from ..folders import ProgressMeter, SourceFile, existing_path, list_files, read_text, show_path
+from ..files.folders import SourceFile, existing_path, list_files, read_text, show_path
+from ..files.progress import ProgressMeter
 from ..imported_episodes import Entry, build_episode
 from .frontmatter import BAD_FRONTMATTER, load_frontmatter, split_frontmatter
 

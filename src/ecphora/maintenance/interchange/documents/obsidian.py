@@ -10,7 +10,8 @@ from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from ..folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, read_text
+from ..files.folders import SourceFile, existing_path, first_bytes, list_files, read_text
+from ..files.progress import ProgressMeter
 from ..imported_episodes import Entry, as_time, build_episode
 from .frontmatter import BAD_FRONTMATTER, load_frontmatter, split_frontmatter
 

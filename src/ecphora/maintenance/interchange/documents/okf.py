@@ -21,7 +21,8 @@ from ....model.reprs import show
 from ....model.times import parse_time
 from ....model.types import Episode, Kind, Link, Media, Node, NodeId, Omission, TransferResult, WriteBatch
 from ....remember.documents import reassemble
-from ..folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, read_text
+from ..files.folders import SourceFile, existing_path, first_bytes, list_files, read_text
+from ..files.progress import ProgressMeter
 from ..imported_episodes import UNREADABLE_TIME, Entry, as_metadata, build_episode, episode_or_omission
 from ..supersession import Successor, predecessors_first
 from .frontmatter import BAD_FRONTMATTER, dump_frontmatter, load_frontmatter, split_frontmatter

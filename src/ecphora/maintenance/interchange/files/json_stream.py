@@ -1,6 +1,7 @@
-"""Reads the parts of a large JSON file one by one, so that only one part is in memory.
+"""Reads the parts of a large file of JSON or JSON Lines one by one, so that only one part is in memory.
 
-A part is decoded by the standard library at the speed of C. The file is read in pieces until the part is complete.
+Lines of objects are read as an array of them. A part is decoded by the standard library at the speed of C. The file is
+read in pieces until the part is complete.
 """
 
 import codecs
@@ -12,8 +13,12 @@ from ....errors import InvalidInput
 
 Place = tuple[str | int, ...]
 """Where a value stands: the keys of objects and the indexes of arrays that lead to it."""
-ELEMENTS = "*"
-"""In a wanted place: every element of an array."""
+ELEMENTS, MEMBERS = "*", "**"
+"""In a wanted place: every element of an array, every member of an object."""
+ITEMS: tuple[Place, ...] = ((ELEMENTS,), (MEMBERS, ELEMENTS))
+"""The elements of the array that a file is, or of all arrays in the object that it is."""
+BROKEN_REST = "the rest of the file, which is not valid JSON"
+"""The reason of what is left out behind the place where a file is broken."""
 PIECE_BYTES = 1 << 20
 """How much is read at once, at least."""
 MAX_VALUE_CHARS = 1 << 28
@@ -44,8 +49,22 @@ def read_values(file: ByteReader, name: str, wanted: Collection[Place]) -> Itera
     else is skipped. Raises ``BrokenJson``, with ``name``, where the file cannot be read any further.
     """
     reader = _Reader(file, name)
-    yield from reader.values((), frozenset(wanted))
-    reader.check_end()
+    if reader.has_lines():
+        yield from reader.lines(wanted)
+    else:
+        yield from reader.values((), wanted)
+        reader.check_end()
+
+
+def _fits(wanted: str | int, key: str | int) -> bool:
+    return wanted == ELEMENTS if isinstance(key, int) else wanted == MEMBERS or key == wanted != ELEMENTS
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 class _Reader:
@@ -55,14 +74,31 @@ class _Reader:
         self._text, self._at, self._is_complete = "", 0, False
         self._json = json.JSONDecoder()
 
-    def values(self, place: Place, wanted: frozenset[Place]) -> Iterator[tuple[Place, Any]]:
+    def has_lines(self) -> bool:
+        """Whether an object on one line comes first, and another one behind it."""
+        if self._peek(may_end=True) != "{":
+            return False
+        while True:
+            line, _, rest = self._text[self._at :].partition("\n")
+            rest = rest.lstrip(_SPACE)
+            if rest or self._is_complete or len(self._text) > PIECE_BYTES:
+                return rest.startswith("{") and _is_object(line)
+            self._read_on()
+
+    def lines(self, wanted: Collection[Place]) -> Iterator[tuple[Place, Any]]:
+        """Read objects until the end, as elements of an array."""
+        index = 0
+        while self._peek(may_end=True):
+            yield from self.values((index,), wanted)
+            index += 1
+
+    def values(self, place: Place, wanted: Collection[Place]) -> Iterator[tuple[Place, Any]]:
         """Read the value that comes next, which stands at a place."""
-        pattern = tuple(ELEMENTS if isinstance(key, int) else key for key in place)
-        if pattern in wanted:
+        leading = [one for one in wanted if len(one) >= len(place) and all(map(_fits, one, place))]
+        if any(len(one) == len(place) for one in leading):
             yield place, self._value()
             return
-        leads_on = any(one[: len(pattern)] == pattern for one in wanted)
-        opening = self._peek() if leads_on else ""
+        opening = self._peek() if leading else ""
         if opening == "{":
             yield from self._members(place, wanted)
         elif opening == "[":
@@ -75,7 +111,7 @@ class _Reader:
         if self._peek(may_end=True):
             raise self._broken("goes on after its end")
 
-    def _members(self, place: Place, wanted: frozenset[Place]) -> Iterator[tuple[Place, Any]]:
+    def _members(self, place: Place, wanted: Collection[Place]) -> Iterator[tuple[Place, Any]]:
         self._at += 1
         if self._peek() == "}":
             self._at += 1
@@ -89,7 +125,7 @@ class _Reader:
             if self._take(",}") == "}":
                 return
 
-    def _elements(self, place: Place, wanted: frozenset[Place]) -> Iterator[tuple[Place, Any]]:
+    def _elements(self, place: Place, wanted: Collection[Place]) -> Iterator[tuple[Place, Any]]:
         self._at += 1
         if self._peek() == "]":
             self._at += 1

@@ -5,10 +5,9 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import InvalidInput
-from ...model.ports import Progress
-from ...model.reprs import show
-from ...model.types import Omission
+from ....errors import InvalidInput
+from ....model.reprs import show
+from ....model.types import Omission
 
 LINK = "a link, which is not followed"
 LARGE_FILE = "a file of more than 16 MB"
@@ -94,30 +93,3 @@ def first_bytes(path: str | Path, count: int = 65_536) -> bytes:
             return file.read(count)
     except (OSError, ValueError):
         return b""
-
-
-class ProgressMeter:
-    """Counts what was read, and reports it now and then; the count never falls and ends at the total."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress, self._total = progress, total
-        self._done = self._reported = 0
-
-    def advance(self, count: int) -> None:
-        """Some more was read."""
-        self._done = min(self._done + count, self._total)
-        if self._done - self._reported >= max(1, self._total // 200):
-            self._report(self._done)
-
-    def reach(self, done: int) -> None:
-        """So much was read by now."""
-        self.advance(max(0, done - self._done))
-
-    def finish(self) -> None:
-        """Everything was read."""
-        self._report(self._total)
-
-    def _report(self, done: int) -> None:
-        self._reported = done
-        if self._progress is not None:
-            self._progress(done, self._total)

@@ -1,16 +1,15 @@
-"""The files of an export, which is a folder, a ZIP or one file; and how much of them was read."""
+"""The files of an export, which is a folder, an archive or one file."""
 
 import io
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import IO, Self
 
 from ....errors import InvalidInput
-from ....model.ports import Progress
 
 MAX_FILES = 200_000
 """The files of a folder that are looked at."""
@@ -103,45 +102,6 @@ class _Unpacked(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
-
-
-class Meter:
-    """Reports how many bytes of some files were read."""
-
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        self._total, self._done, self._progress = total, 0, progress
-
-    def add(self, count: int) -> None:
-        """Report that so many bytes more were read."""
-        self._done = min(self._done + count, self._total)
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-
-    def finish(self) -> None:
-        """Report that all was read."""
-        self.add(self._total)
-
-    def wrap(self, file: IO[bytes]) -> "MeteredFile":
-        """A file whose bytes are counted as they are read."""
-        return MeteredFile(file, self.add)
-
-
-class MeteredFile:
-    """A file whose bytes are counted as they are read."""
-
-    def __init__(self, file: IO[bytes], add: Callable[[int], None]) -> None:
-        self._file, self._add = file, add
-
-    def read(self, size: int, /) -> bytes:
-        """The next bytes."""
-        found = self._file.read(size)
-        self._add(len(found))
-        return found
-
-    def __iter__(self) -> Iterator[bytes]:
-        for line in self._file:
-            self._add(len(line))
-            yield line
 
 
 def looks_like(path: str, patterns: Collection[str], *signs: bytes) -> bool:
