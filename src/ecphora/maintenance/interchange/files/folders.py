@@ -1,29 +1,76 @@
-"""The files of a folder, read without following a link, and how much of them is read."""
+"""The files of a folder or archive, read without following a link."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import IO
 
 from ....errors import InvalidInput
 from ....model.reprs import show
 from ....model.types import Omission
+from .export_files import ExportFiles
 
 LINK = "a link, which is not followed"
 LARGE_FILE = "a file of more than 16 MB"
 UNREADABLE_FILE = "a file that cannot be read"
 NO_UTF8 = "a file that is no text in UTF-8"
+OUTSIDE = "a file of an archive whose path leads out of it"
 MAX_FILE_BYTES = 16_000_000
 """Bytes of the largest file that is read as one text."""
+_HIDDEN = re.compile(r"(?:^|/)(?:\.(?!\./)|__MACOSX/)")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to read: ``place`` is its path from the folder that is imported, with ``/``."""
+    """A file to read: ``place`` is its path from the folder that is imported, with ``/``.
+
+    ``opener`` opens a file of an archive.
+    """
 
     path: Path
     place: str
     size: int
+    opener: Callable[[], IO[bytes]] | None = None
+
+    def open(self) -> IO[bytes]:
+        """Open the file for reading."""
+        return self.path.open("rb") if self.opener is None else self.opener()
+
+
+@contextmanager
+def open_folder(path: str, suffixes: Collection[str]) -> Iterator[Iterator[SourceFile | Omission]]:
+    """The files of a folder, or of an archive of one, with one of some suffixes, as :func:`list_files` lists them."""
+    root = existing_path(path)
+    if root.is_dir():
+        yield list_files(root, suffixes)
+        return
+    with ExportFiles(root) as archive:
+        if archive.is_one_file:
+            raise InvalidInput(f"{show(path)} is no folder, and no ZIP or .tar.gz of one")
+        yield _list_archive(archive, suffixes)
+
+
+def _list_archive(archive: ExportFiles, suffixes: Collection[str]) -> Iterator[SourceFile | Omission]:
+    """The files of an archive; the folder that holds them all is not in their places."""
+    names = [name for name in archive.names if not _HIDDEN.search(name) and name.lower().endswith(tuple(suffixes))]
+    top = f"{names[0].partition('/')[0]}/" if names else ""
+    top = top if all(name.startswith(top) for name in names) else ""
+    for name in sorted(names, key=_listing_order):
+        shown = show_path(name.removeprefix(top))
+        if name.startswith("/") or ".." in name.split("/"):
+            yield Omission(OUTSIDE, show_path(name))
+        else:
+            yield SourceFile(Path(shown), shown, archive.size([name]), partial(archive.open, name))
+
+
+def _listing_order(name: str) -> list[tuple[bool, str]]:
+    """A key by which the files of a folder come before those in its folders, as :func:`list_files` lists them."""
+    *folders, file = name.split("/")
+    return [*((True, folder) for folder in folders), (False, file)]
 
 
 def list_files(
@@ -67,7 +114,8 @@ def read_text(file: SourceFile) -> str | Omission:
     if file.size > MAX_FILE_BYTES:
         return Omission(LARGE_FILE, file.place)
     try:
-        return file.path.read_bytes().decode("utf-8-sig")
+        with file.open() as data:
+            return data.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         return Omission(NO_UTF8, file.place)
     except OSError:
