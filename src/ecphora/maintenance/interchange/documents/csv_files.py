@@ -8,6 +8,7 @@ from typing import Any
 from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
+from ....model.text_format import truncate
 from ....model.types import Episode, Omission
 from ....model.validation import MAX_TEXT_CHARS
 from ..files.folders import existing_path, first_bytes, show_path
@@ -17,14 +18,18 @@ from ..imported_episodes import FIELD_NAMES, Entry, as_text, build_episode, find
 NAME = "csv"
 BROKEN_REST = "the rest of the file, which is not valid CSV"
 LONG_ROW = "a row with more cells than the header"
+TIME = "happened_at"
+"""The field that a mapping may also call "time"."""
+_MAX_SHOWN_CHARS = 1_000
+"""Characters of the names of columns in a message."""
 _DELIMITERS = ",;\t|"
 
 
 class CsvImporter:
     """Rows as memories. ``mapping`` says which column is which field, as in ``{"text": "Body", "speaker": "Who"}``.
 
-    Without it columns are found by the names that :data:`.imported_episodes.FIELD_NAMES` lists. Other columns are kept
-    in the metadata.
+    The fields are text, speaker, time, session, title and id. For the others, columns are found by the names that
+    :data:`.imported_episodes.FIELD_NAMES` lists. The rest of the columns is kept in the metadata.
     """
 
     name = NAME
@@ -32,9 +37,10 @@ class CsvImporter:
     fields = {field: ", ".join(names) for field, names in FIELD_NAMES.items() if field not in {"text", "id"}}  # noqa: RUF012
 
     def __init__(self, mapping: Mapping[str, str] | None = None) -> None:
-        self._mapping = dict(mapping or {})
+        self._mapping = {TIME if field == "time" else field: column for field, column in (mapping or {}).items()}
         if unknown := self._mapping.keys() - FIELD_NAMES.keys():
-            raise InvalidInput(f"{show(min(unknown))} is no field; give some of {', '.join(FIELD_NAMES)}")
+            names = ", ".join("time" if name == TIME else name for name in FIELD_NAMES)
+            raise InvalidInput(f"{show(min(unknown))} is no field; give some of {names}")
 
     def matches(self, path: str, /) -> bool:
         """Whether the name ends as these files do, and the first line names a column of texts."""
@@ -46,6 +52,17 @@ class CsvImporter:
         except (InvalidInput, csv.Error):
             return False
         return "text" in {**find_fields(header), **self._mapping}
+
+    def fields_of(self, path: str, /) -> Mapping[str, str]:
+        """Which column of a file becomes which field of a memory; raises ``InvalidInput`` as :meth:`read` does."""
+        start = first_bytes(path)
+        header, _ = _read_header(start.decode(_encoding(start), "replace"))
+        columns = self._columns(header, path)
+        rest = [name for at, name in enumerate(header) if name and at not in columns.values()]
+        return {
+            **{field: f"column {header[at]}" for field, at in columns.items()},
+            **({"metadata": f"column{'s' * (len(rest) > 1)} {_list_names(rest)}"} if rest else {}),
+        }
 
     def read(self, path: str, /, *, progress: Progress | None = None) -> Iterator[Episode | Omission]:
         """Yield the rows in their order."""
@@ -78,11 +95,16 @@ class CsvImporter:
         """The number of the column of each field."""
         for field, column in self._mapping.items():
             if column not in header:
-                raise InvalidInput(f"{show(path)} has no column {show(column)} for {field}; it has {show(header)}")
+                raise InvalidInput(
+                    f"{show(path)} has no column {show(column)} for {field}; it has {_list_names(header)}"
+                )
         found = {**find_fields(header), **self._mapping}
         if "text" not in found:
             names = ", ".join(FIELD_NAMES["text"])
-            raise InvalidInput(f"{show(path)} has no column of texts: none of {names}; it has {show(header)}")
+            raise InvalidInput(
+                f"{show(path)} has no column of texts: none of {names}; name one of {_list_names(header)} "
+                "as --columns text=NAME"
+            )
         return {field: header.index(column) for field, column in found.items()}
 
 
@@ -124,6 +146,10 @@ def _read_header(start: str) -> tuple[list[str], str]:
     if not any(names):
         raise InvalidInput("the file has no header")
     return names, delimiter
+
+
+def _list_names(header: list[str]) -> str:
+    return truncate(", ".join(filter(None, header)), _MAX_SHOWN_CHARS)
 
 
 def _read_row(
