@@ -22,6 +22,7 @@ CHANNEL_FILES = ("channels.json", "groups.json", "dms.json", "mpims.json")
 """The lists of an export: people, and public, private, direct and group conversations."""
 KEPT_SUBTYPES = frozenset({"thread_broadcast", "me_message", "file_share"})
 """The subtypes of messages that people write; all other subtypes are of the program, or of bots."""
+SLACKBOT = "USLACKBOT"
 _DAY_FILE = re.compile(r"(?:^|/)(?P<channel>[^/]+)/\d{4}-\d\d-\d\d\.json\Z")
 _LINK = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|\n]+)(?:\|(?P<label>[^<>\n]*))?>")
 
@@ -133,11 +134,12 @@ def _records(files: ExportFiles, patterns: tuple[str, ...], omissions: list[Omis
 def _message(
     message: Mapping[str, Any], channel: _Channel, workspace: _Workspace, place: str
 ) -> Iterator[Episode | Omission]:
-    subtype, text = message.get("subtype"), as_text(message.get("text"))
+    subtype = message.get("subtype")
+    text = as_text(message.get("text")) or as_text("\n".join(_block_lines(message.get("blocks"))))
     if message.get("type", "message") != "message":
         yield Omission("what is no message", place)
         return
-    if message.get("bot_id") or subtype == "bot_message":
+    if message.get("bot_id") or subtype == "bot_message" or message.get("user") == SLACKBOT:
         yield Omission("a message of a bot or an app", place)
         return
     if subtype is not None and (not isinstance(subtype, str) or subtype not in KEPT_SUBTYPES):
@@ -163,6 +165,16 @@ def _message(
         source=NAME,
         metadata=metadata,
     )
+
+
+def _block_lines(blocks: object) -> Iterator[str]:
+    """The texts of a message that has them in its blocks alone, a line for each section."""
+    for block in map(as_mapping, as_list(blocks)):
+        parts = [as_mapping(one) for one in as_list(block.get("elements"))]
+        if any("elements" in part for part in parts):
+            yield from _block_lines(parts)
+        else:
+            yield "".join(str(part.get("text") or part.get("url") or "") for part in parts)
 
 
 def _speaker(message: Mapping[str, Any], workspace: _Workspace) -> str | None:

@@ -95,6 +95,9 @@ def _message(message: Mapping[str, Any], chat: Mapping[str, Any], place: str) ->
     if message["type"] != "message":
         yield Omission("a message of the program", place)
         return
+    if chat.get("type") == "bot_chat" and message.get("from_id") == f"user{chat.get('id')}":
+        yield Omission("a message of a bot or an app", place)
+        return
     text = as_text(_text(message.get("text"))) or as_text(_text(message.get("text_entities")))
     text = text or _poll(as_mapping(message.get("poll")))
     has_media = any(message.get(name) for name in MEDIA)
@@ -133,11 +136,17 @@ def _time(message: Mapping[str, Any]) -> datetime | None:
 
 
 def _text(value: object) -> str:
-    """The text of a message: a text, or a list of texts and of objects with a text."""
+    """The text of a message: a text, or a list of texts and of objects with a text, and the address of a link."""
     if isinstance(value, str):
         return value
-    parts = (part if isinstance(part, str) else as_mapping(part).get("text") for part in as_list(value))
-    return "".join(part for part in parts if isinstance(part, str))
+    return "".join(part if isinstance(part, str) else _entity(as_mapping(part)) for part in as_list(value))
+
+
+def _entity(entity: Mapping[str, Any]) -> str:
+    text, address = entity.get("text"), entity.get("href")
+    if not isinstance(text, str):
+        return ""
+    return f"{text} ({address})" if isinstance(address, str) and address not in {"", text} else text
 
 
 def _poll(poll: Mapping[str, Any]) -> str:
