@@ -169,13 +169,12 @@ def test_headings_and_bullets(tmp_path: Path) -> None:
         "Ask first.": "Project > Style",
         "Outer\n- inner": "Project > Style",
         "```sh\nmake test\n```": "Project > Style",
-        "@docs/secret.md": "Project > Style",
         "| a | b |\n|---|---|\n| 1 | 2 |": "Project > Style",
         "Do not touch `legacy`.": "Setext",
         "Ana moved.": "2026-01-11",
         "Ben likes tea.": "2026-05-03",
     }
-    assert omissions == []
+    assert omissions == [Omission("a reference to another file", "CLAUDE.md")]
     assert str(episodes["Ana moved."].happened_at) == "2026-01-11 00:00:00"
     tea = episodes["Ben likes tea."]
     assert str(tea.happened_at) == "2026-05-03 00:00:00"

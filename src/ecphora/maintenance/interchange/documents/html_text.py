@@ -11,6 +11,10 @@ _BLOCKS = frozenset(
     }
 )
 _HIDDEN = frozenset({"script", "style", "head", "title", "template", "noscript"})
+_VOID = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+)
+_INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _MANY_LINES = re.compile(r"\n\s*\n\s*")
 _SPACES = re.compile(r"[ \t\f\v\xa0]+")
 
@@ -21,8 +25,9 @@ class _TextParser(HTMLParser):
         self.parts: list[str] = []
         self._hidden: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
-        if tag in _HIDDEN:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        is_hidden = tag in _HIDDEN or _INVISIBLE.search(dict(attrs).get("style") or "") is not None
+        if (is_hidden or self._hidden) and tag not in _VOID:
             self._hidden.append(tag)
         elif tag in _BLOCKS:
             self.parts.append("\n")
@@ -32,7 +37,7 @@ class _TextParser(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self._hidden:
-            del self._hidden[self._hidden.index(tag) :]
+            del self._hidden[len(self._hidden) - 1 - self._hidden[::-1].index(tag) :]
         elif tag in _BLOCKS:
             self.parts.append("\n")
 

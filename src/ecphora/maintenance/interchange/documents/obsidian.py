@@ -18,6 +18,9 @@ from .frontmatter import BAD_FRONTMATTER, load_frontmatter, split_frontmatter
 NAME = "obsidian"
 DATE_KEYS = ("date", "created", "created_at", "date_created", "date created", "creation_date", "day")
 """The keys of the frontmatter that say when a note was written, the surest first."""
+DRAWING = "excalidraw-plugin"
+"""The key of the frontmatter of a drawing."""
+_BOARD_SETTINGS = re.compile(r"^%% kanban:settings.*?%%", re.MULTILINE | re.DOTALL)
 _TEMPLATES = frozenset({"templates", "_templates", "template"})
 _DAILY_NAME = re.compile(r"(\d{4})[-_. ]?(\d\d)[-_. ]?(\d\d)(?!\d)")
 _LINK = re.compile(r"!?\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
@@ -87,6 +90,10 @@ def _read_note(file: SourceFile, text: str) -> Iterator[Episode | Omission]:
     if header is None:
         yield Omission(BAD_FRONTMATTER, file.place)
         header = {}
+    if DRAWING in header:
+        yield Omission("a drawing", file.place)
+        return
+    body = _BOARD_SETTINGS.sub("", body)
     plain = _CODE.sub(" ", body)
     links = list(dict.fromkeys(link.strip() for link in _LINK.findall(plain) if link.strip()))
     tags = list(dict.fromkeys([*_tags_of(header), *_TAG.findall(plain)]))

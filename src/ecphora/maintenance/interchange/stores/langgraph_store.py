@@ -100,6 +100,8 @@ def _text_of(content: Mapping[str, object]) -> tuple[str, str]:
             return str(content[key]), key
     lines = []
     for key, one in content.items():
+        if one in (None, "", [], {}):
+            continue
         shown = one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
         lines.append(f"{key}: {shown}")
     return "\n".join(lines), ""
