@@ -272,7 +272,7 @@ def pack(folder: Path, path: Path, top: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("top", ["", "bundle-main/"])
+@pytest.mark.parametrize("top", ["", "./", "./x/", "bundle-main/"])
 @pytest.mark.parametrize("name", ["bundle.zip", "bundle.tar.gz", "renamed"])
 def test_archive_gives_what_its_folder_gives(name: str, top: str, tmp_path: Path) -> None:
     folder = Path(write_bundle(tmp_path / "bundle", BUNDLE))
@@ -298,6 +298,21 @@ def test_archive_that_grows_too_large_is_refused(name: str, tmp_path: Path, monk
     assert not OkfImporter().matches(path)
     with pytest.raises(InvalidInput, match=r"an archive that cannot be read: its files are more than 200 times larger"):
         read(path)
+
+
+def test_sparse_file_of_an_archive_is_refused(tmp_path: Path) -> None:
+    header = tarfile.TarInfo("a.md")
+    header.type, header.size = tarfile.GNUTYPE_SPARSE, 0
+    block = bytearray(header.tobuf(tarfile.GNU_FORMAT))
+    block[386:398] = b"%011o\0" % 0  # one piece, at 0
+    block[398:410] = b"%011o\0" % 0
+    block[483:495] = b"%011o\0" % (1 << 32)  # the size that it says to have
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    with gzip.open(tmp_path / "a.tar.gz", "wb") as out:
+        out.write(bytes(block) + bytes(1024))
+    with pytest.raises(InvalidInput, match="200 times larger"):
+        read(str(tmp_path / "a.tar.gz"))
 
 
 @pytest.mark.parametrize("data", [b"\x1f\x8b", gzip.compress(b"")[:12], gzip.compress(b"no tar" * 200), b"PK\3\4"])

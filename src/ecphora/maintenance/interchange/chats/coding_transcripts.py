@@ -23,6 +23,7 @@ from .json_values import as_id, as_list, as_mapping, as_name, as_text, as_time, 
 
 PATTERNS = ("*.jsonl",)
 TOOL, THOUGHTS = "a call or an output of a tool", "thoughts of the model"
+BETWEEN_AGENTS = "a message between agents"
 _CLAUDE_CODE_KINDS = frozenset(
     {"user", "assistant", "summary", "system", "file-history-snapshot", "queue-operation", "progress", "attachment"}
 )
@@ -34,7 +35,8 @@ _COMMAND = re.compile(
 )
 _SYNTHETIC = "<synthetic>"
 """The model of messages of the agent that Claude Code writes itself."""
-_INTERRUPTED = "[Request interrupted by user"
+_OF_PROGRAM = ("[Request interrupted by user", "This session is being continued from a previous conversation")
+"""How messages begin that older versions of Claude Code do not mark as its own."""
 _BARE_ITEMS = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
 """The types of lines of the first versions of Codex."""
 _CODEX_SPEAKERS = (Role.USER.value, Role.ASSISTANT.value)
@@ -53,6 +55,7 @@ class _Transcript:
     folder: str | None = None
     time: object = None
     repeats: Counter[str] = field(default_factory=Counter)
+    is_of_agent: bool = False
     has_events: bool = False
     """Whether there are events of Codex; then its items repeat them."""
     items: list[Episode | Omission] = field(default_factory=list)
@@ -140,7 +143,7 @@ class ClaudeCodeImporter(_TranscriptImporter):
         if kind not in {"user", "assistant"}:
             return
         if record.get("isSidechain") is True:
-            yield Omission("a message between agents", place)
+            yield Omission(BETWEEN_AGENTS, place)
             return
         is_synthetic = as_mapping(record["message"]).get("model") == _SYNTHETIC
         if is_synthetic or any(
@@ -162,7 +165,7 @@ class ClaudeCodeImporter(_TranscriptImporter):
         if not text:
             if any(texts) or not blocks:
                 yield Omission("a message without text", place)
-        elif kind == "user" and (_COMMAND.match(text) or text.startswith(_INTERRUPTED)):
+        elif kind == "user" and (_COMMAND.match(text) or text.startswith(_OF_PROGRAM)):
             yield Omission("a message of the program", place)
         else:
             id_ = as_id(record.get("uuid")) or content_id(
@@ -198,6 +201,7 @@ class CodexImporter(_TranscriptImporter):
             transcript.session = as_id(payload.get("id")) or transcript.session
             transcript.folder = as_name(payload.get("cwd")) or transcript.folder
             transcript.time = payload.get("timestamp") or transcript.time
+            transcript.is_of_agent = "subagent" in as_mapping(payload.get("source"))
         if line_kind == "response_item" and isinstance(kind, str) and "call" in kind:
             yield Omission(TOOL, place)
         if line_kind == "response_item" and kind == "message" and not transcript.has_events:
@@ -232,6 +236,9 @@ class CodexImporter(_TranscriptImporter):
         text = as_text(text.rpartition(_IDE_HEADING)[2])
         if not text:
             yield Omission("a message without text", place)
+            return
+        if transcript.is_of_agent:
+            yield Omission(BETWEEN_AGENTS, place)
             return
         dated = {"timestamp": record.get("timestamp") or transcript.time}
         time = in_utc(as_time(dated["timestamp"]))

@@ -111,18 +111,19 @@ def _message(message: Mapping[str, Any], chat: Mapping[str, Any], place: str) ->
     chat_id = chat_id or content_id(str(chat_name))
     sender = as_name(message.get("from")) or as_name(message.get("from_id"))
     author = as_name(message.get("forwarded_from"))
+    is_forwarded = "forwarded_from" in message  # null is a deleted account
     time = _time(message)
     id_ = as_id(message.get("id")) or content_id(str(time), text)
     is_personal = chat.get("type") in tuple(PERSONAL)
     metadata: Metadata = {
         "origin": f"{chat_id}/{id_}",
         **({} if chat_name is None else {"conversation": chat_name}),
-        **({} if author is None or sender is None else {"forwarded_by": sender}),
+        **({"forwarded_by": sender} if is_forwarded and sender is not None else {}),
     }
     yield Episode(
         text,
         f"{NAME}:{chat_id}/{id_}",
-        speaker=author or sender,
+        speaker=author if is_forwarded else sender,
         session=f"{NAME}:{chat_id}",
         happened_at=time,
         title=None if is_personal else chat_name,

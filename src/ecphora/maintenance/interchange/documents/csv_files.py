@@ -1,6 +1,7 @@
 """Reads CSV and TSV files with a header: each row is a memory."""
 
 import csv
+import re
 from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
 from typing import Any
@@ -20,6 +21,7 @@ BROKEN_REST = "the rest of the file, which is not valid CSV"
 LONG_ROW = "a row with more cells than the header"
 TIME = "happened_at"
 """The field that a mapping may also call "time"."""
+_SEPARATOR = re.compile(r"sep=(.)\s*\Z", re.IGNORECASE)
 _MAX_SHOWN_CHARS = 1_000
 """Characters of the names of columns in a message."""
 _DELIMITERS = ",;\t|"
@@ -48,7 +50,7 @@ class CsvImporter:
             return False
         start = first_bytes(path)
         try:
-            header, _ = _read_header(start.decode(_encoding(start), "replace"))
+            header, _, _ = _read_header(start.decode(_encoding(start), "replace"))
         except (InvalidInput, csv.Error):
             return False
         return "text" in {**find_fields(header), **self._mapping}
@@ -56,7 +58,7 @@ class CsvImporter:
     def fields_of(self, path: str, /) -> Mapping[str, str]:
         """Which column of a file becomes which field of a memory; raises ``InvalidInput`` as :meth:`read` does."""
         start = first_bytes(path)
-        header, _ = _read_header(start.decode(_encoding(start), "replace"))
+        header, _, _ = _read_header(start.decode(_encoding(start), "replace"))
         columns = self._columns(header, path)
         rest = [name for at, name in enumerate(header) if name and at not in columns.values()]
         return {
@@ -77,10 +79,11 @@ class CsvImporter:
         with root.open("rb") as data:
             file = TextIOWrapper(data, encoding=_encoding(start), errors="replace", newline="")
             try:
-                header, delimiter = _read_header(start.decode(_encoding(start), "replace"))
+                header, delimiter, head_rows = _read_header(start.decode(_encoding(start), "replace"))
                 columns = self._columns(header, path)
                 rows = csv.reader(file, delimiter=delimiter)
-                next(rows, None)
+                for _ in range(head_rows):
+                    next(rows, None)
             except csv.Error as error:
                 raise InvalidInput(f"{show(path)} is no CSV file: {error}") from error
             for line, row in _numbered_rows(rows):
@@ -136,16 +139,20 @@ def _encoding(start: bytes) -> str:
     return "utf-8-sig"
 
 
-def _read_header(start: str) -> tuple[list[str], str]:
-    """The names of the columns, and the delimiter that the first line has most of."""
-    start = start.removeprefix("\ufeff")
-    first = next(iter(start.splitlines()), "")
-    delimiter = max(_DELIMITERS, key=first.count)
-    header = next(csv.reader(start.splitlines(keepends=True), delimiter=delimiter), [])
+def _read_header(start: str) -> tuple[list[str], str, int]:
+    """The names of the columns, the delimiter, and how many rows these take.
+
+    The delimiter is the one that the first line has most of, or that Excel names in a line before.
+    """
+    lines = start.removeprefix("\ufeff").splitlines(keepends=True)
+    named = _SEPARATOR.match(lines[0]) if lines else None
+    lines = lines[1:] if named else lines
+    delimiter = named[1] if named else max(_DELIMITERS, key=next(iter(lines), "").count)
+    header = next(csv.reader(lines, delimiter=delimiter), [])
     names = [name.strip() for name in header]
     if not any(names):
         raise InvalidInput("the file has no header")
-    return names, delimiter
+    return names, delimiter, 1 + bool(named)
 
 
 def _list_names(header: list[str]) -> str:

@@ -23,6 +23,7 @@ from .html_text import html_to_text
 NAME = "mbox"
 QUOTES_KEPT = "a quoted message, which stays in the text: pip install 'ecphora[import]' cuts it off"
 ATTACHMENT = "an attachment"
+AUTOMATIC = "an automatic reply, or a report of a mail server"
 UNWANTED = "a message that lies in the spam or trash"
 NO_TEXT = "a message without a text"
 UNREADABLE = "a message that cannot be read"
@@ -144,13 +145,14 @@ class _ThreadReader:
             message = email.message_from_bytes(data)
             text, attachments = _body(message)
             headers = {name: _header(message, name) for name in ("From", "To", "Cc", "Subject", "Date", "Message-ID")}
-            labels = _header(message, "X-Gmail-Labels")
+            labels, kind = _header(message, "X-Gmail-Labels"), message.get_content_type()
+            is_automatic = kind == "multipart/report" or _header(message, "Auto-Submitted").startswith("auto-replied")
             references = _MESSAGE_ID.findall(f"{_header(message, 'References')} {_header(message, 'In-Reply-To')}")
         except Exception:  # noqa: BLE001  # the parser of the standard library raises anything for malformed mail
             yield Omission(UNREADABLE, place)
             return
-        if _UNWANTED.search(labels):
-            yield Omission(UNWANTED, place)
+        if is_automatic or _UNWANTED.search(labels):
+            yield Omission(AUTOMATIC if is_automatic else UNWANTED, place)
             return
         yield from (Omission(ATTACHMENT, f"{place}, {name}") for name in attachments)
         if not text.strip():

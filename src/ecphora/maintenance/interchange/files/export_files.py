@@ -73,7 +73,9 @@ class ExportFiles:
             size = data.tell()
             data.seek(0)
             self._archive = self._open.enter_context(tarfile.TarFile(fileobj=data))
-            self._sizes = {one.name: one.size for one in self._archive if one.isfile()} if size <= most else {}
+            if size <= most:
+                self._sizes = {one.name: one.size for one in self._archive if one.isfile()}
+                size = max(size, sum(self._sizes.values()))  # a sparse file is larger
         if size > most:
             raise ValueError(f"its files are more than {MAX_RATIO} times larger; if you trust it, unpack it yourself")
 

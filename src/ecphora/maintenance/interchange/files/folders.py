@@ -56,15 +56,17 @@ def open_folder(path: str, suffixes: Collection[str]) -> Iterator[Iterator[Sourc
 
 def _list_archive(archive: ExportFiles, suffixes: Collection[str]) -> Iterator[SourceFile | Omission]:
     """The files of an archive; the folder that holds them all is not in their places."""
-    names = [name for name in archive.names if not _HIDDEN.search(name) and name.lower().endswith(tuple(suffixes))]
-    top = f"{names[0].partition('/')[0]}/" if names else ""
-    top = top if all(name.startswith(top) for name in names) else ""
-    for name in sorted(names, key=_listing_order):
-        shown = show_path(name.removeprefix(top))
-        if name.startswith("/") or ".." in name.split("/"):
-            yield Omission(OUTSIDE, show_path(name))
+    suffixes = tuple(suffixes)
+    named = {name.removeprefix("./"): name for name in archive.names if name.lower().endswith(suffixes)}
+    places = sorted((place for place in named if not _HIDDEN.search(place)), key=_listing_order)
+    top = f"{places[0].partition('/')[0]}/" if places else ""
+    top = top if all(place.startswith(top) for place in places) else ""
+    for place in places:
+        shown = show_path(place.removeprefix(top))
+        if place.startswith("/") or ".." in place.split("/"):
+            yield Omission(OUTSIDE, show_path(place))
         else:
-            yield SourceFile(Path(shown), shown, archive.size([name]), partial(archive.open, name))
+            yield SourceFile(Path(shown), shown, archive.size([named[place]]), partial(archive.open, named[place]))
 
 
 def _listing_order(name: str) -> list[tuple[bool, str]]:
