@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.maintenance.interchange.formats import format_names
+from ecphora.maintenance.interchange.formats import BUILT_IN, find_format, format_names
 
 pytestmark = pytest.mark.medium
 
@@ -25,6 +25,14 @@ def written() -> tuple[str, dict[str, str]]:
 def test_samples_of_a_format_give_what_their_list_has(name: str, written: tuple[str, dict[str, str]]) -> None:
     expected = (ROOT / "tests/importers/samples" / f"{name}.txt").read_text(encoding="utf-8")
     assert written[1][name].splitlines() == expected.splitlines(), "run scripts/formats, and look at what changed"
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_sample_is_recognized_as_its_format_alone(name: str) -> None:
+    for path in sorted((ROOT / "tests/importers/samples" / name).iterdir()):
+        is_packed = path.suffix == ".sql" or (path.suffix == ".zip" and path.is_dir())
+        if not is_packed and not path.name.startswith("malformed") and path.name != "plain":  # no vault of Obsidian
+            assert find_format(path).name == name, path.name
 
 
 def test_table_of_formats_is_what_its_script_writes(written: tuple[str, dict[str, str]]) -> None:

@@ -29,16 +29,25 @@ _GAP = "[ \u00a0\u202f\u2009]"
 _HALF = (
     rf"(?P<half>[aApP]{_GAP}?\.?{_GAP}?[mM]\.?|[ap]\.{_GAP}?m\.?|上午|下午|午前|午後|오전|오후|ص|م|πμ|μμ|π\.μ\.|μ\.μ\.)"
 )
-_HEADER = re.compile(
-    rf"[{_MARKS}]*(?P<bracket>\[)?[{_MARKS}]*"
-    rf"(?P<a>\d{{1,4}})[{_MARKS}]?(?P<separator>[./-]){_GAP}?(?P<b>\d{{1,2}})[{_MARKS}]?[./-]{_GAP}?(?P<c>\d{{1,4}})"
-    rf"\.?[,،]?[{_MARKS}]?(?:{_GAP}(?:à|às|a las?|at|klo|kl|um|om|pukul|ob))?{_GAP}+"
-    rf"{_HALF.replace('half', 'half_before')}?{_GAP}?"
-    rf"(?P<hour>\d{{1,2}})[:.](?P<minute>\d{{2}})(?:[:.](?P<second>\d{{2}}))?"
-    rf"(?:{_GAP}*{_HALF})?(?P<close>\])?"
-    rf"(?P<dash>{_GAP}[-–]{_GAP}|{_GAP})"
+_DATE = (
+    rf"(?P<a>\d{{1,4}})[{_MARKS}]?(?P<separator>[./-]){_GAP}?(?P<b>\d{{1,2}})[{_MARKS}]?[./-]{_GAP}?(?P<c>\d{{1,4}})\.?"
 )
-_NAME = re.compile(rf"[{_MARKS}]*(?P<name>[^:\n\"“”«»]{{1,120}}?):(?:{_GAP}|$)", re.DOTALL)
+_CLOCK = (
+    rf"{_HALF.replace('half', 'half_before')}?{_GAP}?"
+    rf"(?P<hour>\d{{1,2}})[:.](?P<minute>\d{{2}})(?:[:.](?P<second>\d{{2}}))?(?:{_GAP}*{_HALF})?"
+)
+_COMMA = rf"[,،]?[{_MARKS}]?"
+_HEADERS = [
+    re.compile(rf"[{_MARKS}]*(?P<bracket>\[)?[{_MARKS}]*{moment}(?P<close>\])?(?P<dash>{_GAP}[-–]{_GAP}|{_GAP})")
+    for moment in (
+        rf"{_DATE}{_COMMA}(?:{_GAP}(?:à|às|a las?|at|klo|kl|um|om|pukul|ob))?{_GAP}+{_CLOCK}",
+        rf"{_CLOCK}{_COMMA}{_GAP}+{_DATE}",
+    )
+]
+"""What a message begins with: the date and the time, or as in WhatsApp Web and Vietnamese the time and the date."""
+_NAME = re.compile(rf"[{_MARKS}]*(?P<name>[^:\n\"“”«»]{{1,60}}?):(?:{_GAP}|$)", re.DOTALL)
+_BUDDHIST_YEARS, _LAST_YEAR = 543, 2400
+"""What years of Thailand are ahead, and a year that comes only with them."""
 _AFTERNOON = frozenset({"下午", "午後", "오후", "م", "μμ", "μ.μ."})
 _ATTACHED = re.compile(
     rf"(?:(?:^|\u200e)[{_MARKS}]*<[^<>\n:]{{3,30}}:{_GAP}?[^<>\n]+\.\w{{2,5}}>"
@@ -76,6 +85,10 @@ _DELETED = frozenset(
         "このメッセージを削除しました", "삭제된 메시지입니다", "이 메시지는 삭제되었습니다", "यह मैसेज मिटाया गया",
         "आपने यह मैसेज मिटाया", "pesan ini telah dihapus", "anda menghapus pesan ini", "تم حذف هذه الرسالة",
         "لقد حذفت هذه الرسالة", "tämä viesti poistettiin", "poistit tämän viestin",
+        "הודעה זו נמחקה", "מחקת הודעה זו", "pesan ini dihapus", "denne besked blev slettet", "du slettede denne besked",
+        "denne meldingen ble slettet", "tato zpráva byla odstraněna", "zprávu jste odstranili",
+        "tin nhắn này đã bị xóa", "bạn đã xóa tin nhắn này", "ezt az üzenetet törölték", "acest mesaj a fost șters", "αυτό το μήνυμα διαγράφηκε",
+        "ข้อความนี้ถูกลบแล้ว", "це повідомлення видалено", "ви видалили це повідомлення",
     }
 )  # fmt: skip
 """The texts of deleted messages, in lower case and without a full stop."""
@@ -173,7 +186,7 @@ def _lines(meter: ProgressMeter, file: IO[bytes], name: str) -> Iterator[str]:
 
 def _header(line: str) -> re.Match[str] | None:
     """The header of a line that begins a message."""
-    found = _HEADER.match(line)
+    found = _HEADERS[0].match(line) or _HEADERS[1].match(line)
     if found is None:
         return None
     is_ios = bool(found["bracket"]) and bool(found["close"])
@@ -297,7 +310,7 @@ def _time(header: re.Match[str], order: _DateOrder) -> datetime | None:
         hour = hour % 12 + 12 * is_afternoon
     try:
         return datetime(  # noqa: DTZ001  # local time of the phone
-            year + 2000 if year < 100 else year,
+            year + 2000 if year < 100 else year - _BUDDHIST_YEARS if year > _LAST_YEAR else year,
             values[order.month],
             values[order.day],
             hour,
