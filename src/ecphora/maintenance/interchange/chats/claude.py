@@ -25,6 +25,8 @@ _SINGLE = re.compile(r"(?:^|/)(?:projects|memories|design_chats)/[^/]+\.json\Z")
 """The files of newer exports that hold one object each."""
 _FILLER = re.compile(r"\s*```\s*This block is not supported on your current device yet\.\s*```\s*")
 """What older exports write in place of a call of a tool."""
+_ARTIFACT = re.compile(r"<antThinking>.*?</antThinking>|</?antArtifact\b[^<>]*>", re.DOTALL)
+"""What older exports write around an artifact, and thoughts."""
 SPEAKERS: Mapping[object, str] = {"human": Role.USER.value, "assistant": Role.ASSISTANT.value}
 _OMITTED_BLOCKS = {
     "thinking": "thoughts of the model",
@@ -141,7 +143,7 @@ def _message(
     texts: list[str] = []
     for block in map(as_mapping, as_list(message.get("content"))):
         kind, text = block.get("type"), as_text(block.get("text"))
-        if kind == "text" or (kind is None and text):
+        if kind in ("text", "voice_note") or (kind is None and text):
             texts += [text] if text else []
         else:
             reason = _OMITTED_BLOCKS.get(kind) if isinstance(kind, str) else None
@@ -149,6 +151,7 @@ def _message(
     text = "\n\n".join(texts)
     if not text and not as_list(message.get("content")):
         text = as_text(_FILLER.sub("\n\n", as_text(message.get("text"))))
+    text = as_text(_ARTIFACT.sub("", text))
     id_ = as_id(message.get("uuid")) or content_id(heading.id, speaker, str(time), text)
 
     def episode(text: str, id_: str, title: str | None) -> Episode:

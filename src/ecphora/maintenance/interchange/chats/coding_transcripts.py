@@ -33,9 +33,15 @@ _ADDED = re.compile(r"<(system-reminder|ide_[a-z_]+|user-prompt-submit-hook)>.*?
 _COMMAND = re.compile(
     r"<(command-(name|message|args)|local-command-(stdout|stderr|caveat)|bash-(input|stdout|stderr)|task-notification)>"
 )
+_EMPTY = "(no content)"
+"""What Claude Code writes for a message without text."""
 _SYNTHETIC = "<synthetic>"
 """The model of messages of the agent that Claude Code writes itself."""
-_OF_PROGRAM = ("[Request interrupted by user", "This session is being continued from a previous conversation")
+_OF_PROGRAM = (
+    "[Request interrupted by user",
+    "This session is being continued from a previous conversation",
+    "<teammate-message",
+)
 """How messages begin that older versions of Claude Code do not mark as its own."""
 _BARE_ITEMS = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
 """The types of lines of the first versions of Codex."""
@@ -146,6 +152,7 @@ class ClaudeCodeImporter(_TranscriptImporter):
             yield Omission(BETWEEN_AGENTS, place)
             return
         is_synthetic = as_mapping(record["message"]).get("model") == _SYNTHETIC
+        is_synthetic = is_synthetic or "kind" in as_mapping(record.get("origin"))
         if is_synthetic or any(
             record.get(flag) is True for flag in ("isMeta", "isCompactSummary", "isApiErrorMessage")
         ):
@@ -162,6 +169,7 @@ class ClaudeCodeImporter(_TranscriptImporter):
             else:
                 yield Omission(_block_reason(block.get("type")), place)
         text = as_text(_ADDED.sub("", "\n\n".join(filter(None, texts))))
+        text = "" if text == _EMPTY else text
         if not text:
             if any(texts) or not blocks:
                 yield Omission("a message without text", place)

@@ -98,6 +98,10 @@ def _message(message: Mapping[str, Any], chat: Mapping[str, Any], place: str) ->
     if chat.get("type") == "bot_chat" and message.get("from_id") == f"user{chat.get('id')}":
         yield Omission("a message of a bot or an app", place)
         return
+    entities = [as_mapping(one).get("type") for one in as_list(message.get("text_entities"))]
+    if entities and set(entities) == {"bot_command"}:
+        yield Omission("a command to a bot", place)
+        return
     text = as_text(_text(message.get("text"))) or as_text(_text(message.get("text_entities")))
     text = text or _poll(as_mapping(message.get("poll")))
     has_media = any(message.get(name) for name in MEDIA)

@@ -87,7 +87,8 @@ _DELETED = frozenset(
         "لقد حذفت هذه الرسالة", "tämä viesti poistettiin", "poistit tämän viestin",
         "הודעה זו נמחקה", "מחקת הודעה זו", "pesan ini dihapus", "denne besked blev slettet", "du slettede denne besked",
         "denne meldingen ble slettet", "tato zpráva byla odstraněna", "zprávu jste odstranili",
-        "tin nhắn này đã bị xóa", "bạn đã xóa tin nhắn này", "ezt az üzenetet törölték", "acest mesaj a fost șters", "αυτό το μήνυμα διαγράφηκε",
+        "tin nhắn này đã bị xóa", "bạn đã xóa tin nhắn này",
+        "ezt az üzenetet törölték", "acest mesaj a fost șters", "αυτό το μήνυμα διαγράφηκε",
         "ข้อความนี้ถูกลบแล้ว", "це повідомлення видалено", "ви видалили це повідомлення",
     }
 )  # fmt: skip

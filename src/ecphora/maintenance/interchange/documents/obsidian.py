@@ -111,17 +111,15 @@ def _read_note(file: SourceFile, text: str) -> Iterator[Episode | Omission]:
 
 
 def _date_of(name: str, header: Mapping[str, Any]) -> object:
-    """When a note was written: as its frontmatter says, or the day that its name begins with."""
-    given = next((header[key] for key in DATE_KEYS if _is_time(header.get(key))), None)
-    if given is not None:
-        return given
+    """When a note was written: as its frontmatter says, or the day that its name begins with.
+
+    If neither is a time, the text of the frontmatter, so that it is reported.
+    """
+    values = {key.lower(): value.strip("[] ") for key, value in header.items() if isinstance(value, str)}
+    given = [values[key] for key in DATE_KEYS if values.get(key)]
     day = _DAILY_NAME.match(name)
-    found = f"{day[1]}-{day[2]}-{day[3]}" if day else None
-    return found if found and as_time(found) else None
-
-
-def _is_time(value: object) -> bool:
-    return isinstance(value, str) and as_time(value) is not None
+    found = [*given, *([f"{day[1]}-{day[2]}-{day[3]}"] if day else [])]
+    return next((one for one in found if as_time(one) is not None), given[0] if given else None)
 
 
 def _tags_of(header: Mapping[str, Any]) -> list[str]:
