@@ -23,9 +23,9 @@ CONVERSATIONS = ("conversations.json", "conversations-*.json")
 OTHERS = ("projects.json", "projects-*.json", "memories.json")
 _SINGLE = re.compile(r"(?:^|/)(?:projects|memories|design_chats)/[^/]+\.json\Z")
 """The files of newer exports that hold one object each."""
-_FILLER = re.compile(r"\s*```\s*This block is not supported on your current device yet\.\s*```\s*")
+_FILLER = re.compile(r"```\s{0,3}This block is not supported on your current device yet\.\s{0,3}```")
 """What older exports write in place of a call of a tool."""
-_ARTIFACT = re.compile(r"<antThinking>.*?</antThinking>|</?antArtifact\b[^<>]*>", re.DOTALL)
+_ARTIFACT = re.compile(r"<antThinking>(?:(?!<antThinking>).)*?</antThinking>|</?antArtifact\b[^<>]*>", re.DOTALL)
 """What older exports write around an artifact, and thoughts."""
 SPEAKERS: Mapping[object, str] = {"human": Role.USER.value, "assistant": Role.ASSISTANT.value}
 _OMITTED_BLOCKS = {
@@ -150,7 +150,7 @@ def _message(
             yield Omission(reason or "a part of an unknown type", place)
     text = "\n\n".join(texts)
     if not text and not as_list(message.get("content")):
-        text = as_text(_FILLER.sub("\n\n", as_text(message.get("text"))))
+        text = as_text(_FILLER.sub("", as_text(message.get("text"))))
     text = as_text(_ARTIFACT.sub("", text))
     id_ = as_id(message.get("uuid")) or content_id(heading.id, speaker, str(time), text)
 

@@ -28,7 +28,7 @@ _CLAUDE_CODE_KINDS = frozenset(
     {"user", "assistant", "summary", "system", "file-history-snapshot", "queue-operation", "progress", "attachment"}
 )
 """The types of lines of Claude Code; messages are of the first two."""
-_ADDED = re.compile(r"<(system-reminder|ide_[a-z_]+|user-prompt-submit-hook)>.*?</\1>", re.DOTALL)
+_ADDED = re.compile(r"<(system-reminder|ide_[a-z_]+|user-prompt-submit-hook)>(?:(?!<\1>).)*?</\1>", re.DOTALL)
 """What Claude Code adds to a message of the user."""
 _COMMAND = re.compile(
     r"<(command-(name|message|args)|local-command-(stdout|stderr|caveat)|bash-(input|stdout|stderr)|task-notification)>"

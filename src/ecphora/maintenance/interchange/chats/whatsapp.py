@@ -64,8 +64,8 @@ _LEFT_OUT_WORDS = (
 )  # fmt: skip
 """The last word of what iOS writes for media that were not exported."""
 _EDITED = re.compile(
-    rf"{_GAP}*[{_MARKS}]*<[^<>\n]*(?:edit|bearbeit|modifi|bewerk|redig|измен|редаг|düzen"
-    r"|zmien|edytow|uprav|szerkeszt|diedit|chỉnh sửa|تعديل|संपादित|編集|编辑|편집|muokat)[^<>\n]*>"
+    r"<[^<>\n]{0,60}(?:edit|bearbeit|modifi|bewerk|redig|измен|редаг|düzen"
+    r"|zmien|edytow|uprav|szerkeszt|diedit|chỉnh sửa|تعديل|संपादित|編集|编辑|편집|muokat)[^<>\n]{0,60}>"
     rf"[{_MARKS}]*\Z",
     re.IGNORECASE,
 )
@@ -281,7 +281,7 @@ def _text(body: str) -> tuple[str, list[str]]:
     """The text of a message, and what is left out of it; empty if all is."""
     reasons = [MEDIA] * len(_ATTACHED.findall(body))
     body = _EDITED.sub("", _ATTACHED.sub("", body))
-    text = as_text(re.sub(f"[{_MARKS}]", "", body))
+    text = as_text(re.sub(f"[{_MARKS}]", "", body).rstrip())
     if not text:
         return "", reasons or ["a message without text"]
     if left_out := _LEFT_OUT.match(text):

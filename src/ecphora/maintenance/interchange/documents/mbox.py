@@ -33,8 +33,8 @@ MAX_CUT_CHARS = 10_000
 """Characters in which a quoted message must begin to be cut off; the patterns of the library take long for more."""
 _QUOTE = re.compile(r"^\s*>", re.MULTILINE)
 _BLANK_LINES = re.compile(r"\n\s*\n\s*\n")
-_SIGNATURE = re.compile(r"^-- \n(?!.*^>).*", re.MULTILINE | re.DOTALL)
-"""A signature, behind the line that all programs put before it."""
+_SIGNATURE = "\n-- \n"
+"""The line that all programs put before a signature."""
 _UNWANTED = re.compile(r"(?:\A|,)\s*(?:spam|trash|bin|junk)\s*(?:,|\Z)", re.IGNORECASE)
 """The labels of Google Takeout for mail that the user has thrown away."""
 _MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
@@ -235,8 +235,13 @@ def _body(message: Message) -> tuple[str, list[str]]:
         else:
             attachments.append(kind)
     if any(text.strip() for text in plain):
-        return "\n\n".join(_SIGNATURE.sub("", text).rstrip("\n") for text in plain if text.strip()), attachments
+        return "\n\n".join(map(_without_signature, filter(str.strip, plain))), attachments
     return "\n\n".join(html_to_text(text) for text in html), attachments
+
+
+def _without_signature(text: str) -> str:
+    said, mark, rest = text.rpartition(_SIGNATURE)
+    return said if mark and not _QUOTE.search(rest) else text
 
 
 def _printable(name: str) -> str:
