@@ -23,12 +23,16 @@ class _TextParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.parts: list[str] = []
-        self._hidden: list[str] = []
+        self._hidden: str | None = None
+        self._depth = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        is_hidden = tag in _HIDDEN or _INVISIBLE.search(dict(attrs).get("style") or "") is not None
-        if (is_hidden or self._hidden) and tag not in _VOID:
-            self._hidden.append(tag)
+        if tag == "body":  # the head before it may have no end
+            self._hidden = None
+        if self._hidden is not None:
+            self._depth += tag == self._hidden
+        elif tag in _HIDDEN or (tag not in _VOID and _INVISIBLE.search(dict(attrs).get("style") or "")):
+            self._hidden, self._depth = tag, 1
         elif tag in _BLOCKS:
             self.parts.append("\n")
             self.parts += ["- "] if tag == "li" else []
@@ -36,13 +40,14 @@ class _TextParser(HTMLParser):
             self.parts.append("\t")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in self._hidden:
-            del self._hidden[len(self._hidden) - 1 - self._hidden[::-1].index(tag) :]
+        if self._hidden is not None:
+            self._depth -= tag == self._hidden
+            self._hidden = self._hidden if self._depth else None
         elif tag in _BLOCKS:
             self.parts.append("\n")
 
     def handle_data(self, data: str) -> None:
-        if not self._hidden:
+        if self._hidden is None:
             self.parts.append(data.replace("\r", " ").replace("\n", " "))
 
 
