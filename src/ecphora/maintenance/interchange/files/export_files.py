@@ -36,11 +36,12 @@ _ZIP_SIGNS, _GZIP_SIGN = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b"
 class ExportFiles:
     """The files of an export by their names, which are paths within it; links are not followed.
 
-    The export is a folder, a ZIP, a .tar.gz or one file. Nothing is unpacked to where a name leads. Raises
-    ``InvalidInput`` if there is no such file, or if it is an archive that cannot be read or grows too large.
+    The export is a folder, a ZIP, with ``reads_tar`` a .tar.gz, or one file. Nothing is unpacked to where a name
+    leads. Raises ``InvalidInput`` if there is no such file, or if it is an archive that cannot be read or grows too
+    large.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, reads_tar: bool = False) -> None:
         self.path = Path(path)
         self._open, self._sizes = ExitStack(), dict[str, int]()
         self._archive: zipfile.ZipFile | tarfile.TarFile | None = None
@@ -48,7 +49,7 @@ class ExportFiles:
             self._sizes = dict(_walk(self.path))
         elif not self.path.is_file():
             raise InvalidInput(f"there is no file {str(path)!r}")
-        elif (start := _first_bytes(self.path)) in _ZIP_SIGNS or start[:2] == _GZIP_SIGN:
+        elif (start := _first_bytes(self.path)) in _ZIP_SIGNS or (reads_tar and start[:2] == _GZIP_SIGN):
             try:
                 self._open_archive(is_zip=start in _ZIP_SIGNS)
             except _ARCHIVE_ERRORS as error:

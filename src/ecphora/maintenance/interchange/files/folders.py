@@ -48,7 +48,7 @@ def open_folder(path: str, suffixes: Collection[str]) -> Iterator[Iterator[Sourc
     if root.is_dir():
         yield list_files(root, suffixes)
         return
-    with ExportFiles(root) as archive:
+    with ExportFiles(root, reads_tar=True) as archive:
         if archive.is_one_file:
             raise InvalidInput(f"{show(path)} is no folder, and no ZIP or .tar.gz of one")
         yield _list_archive(archive, suffixes)
