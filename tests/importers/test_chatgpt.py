@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange.chats import chatgpt, json_stream
+from ecphora.maintenance.interchange.chats import chatgpt
+from ecphora.maintenance.interchange.files import json_stream
 from ecphora.maintenance.interchange.formats import find_format
 from ecphora.model.types import Episode, Omission
 from ecphora.testing import ImporterContract

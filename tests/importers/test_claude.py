@@ -137,3 +137,10 @@ def test_file_of_another_format_is_invalid(content: Any, write: Writer) -> None:
     assert not claude.ClaudeImporter().matches(path)
     with pytest.raises(InvalidInput):
         read(path)
+
+
+def test_long_runs_take_no_longer_than_other_text(write: Writer) -> None:
+    """With a pattern that begins with a repetition, these would take minutes."""
+    said = [f"a{' ' * 200_000}b", "<antThinking>" * 20_000, "```" * 60_000]
+    messages = [message(str(n), "human", text) for n, text in enumerate(said)]
+    assert [episode.text for episode in read(write("conversations.json", [conversation(*messages)]))[0]] == said

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange.chats import export_files
-from ecphora.maintenance.interchange.chats.export_files import ExportFiles, Meter, looks_like
+from ecphora.maintenance.interchange.files import export_files
+from ecphora.maintenance.interchange.files.export_files import ExportFiles, looks_like
+from ecphora.maintenance.interchange.files.progress import ProgressMeter
 from ecphora.maintenance.interchange.formats import BUILT_IN, find_format
 
 Writer = Callable[..., str]
@@ -80,9 +81,9 @@ def test_damaged_zip_is_invalid_input(name: str, kind: str, tmp_path: Path) -> N
 
 def test_meter_never_goes_beyond_the_total() -> None:
     reports: list[tuple[int, int]] = []
-    meter = Meter(10, lambda done, total: reports.append((done, total)))
+    meter = ProgressMeter(lambda done, total: reports.append((done, total)), 10)
     for count in (4, 8):
-        meter.add(count)
+        meter.advance(count)
     meter.finish()
     assert reports == [(4, 10), (10, 10), (10, 10)]
 

@@ -100,6 +100,48 @@ def test_trust_and_user_are_options() -> None:
     assert ecphora("import", "x", "--trust", "2", code=2)
 
 
+def test_columns_of_a_table_are_named() -> None:
+    Path("notes.csv").write_text('Body,From,Created,"Where, exactly"\nI moved.,Ana,2026-05-03 14:30,Porto\n')
+    result = ecphora("import", "notes.csv", "--columns", "text=Body,time=Created,speaker=From")
+    assert result.stdout.splitlines() == [
+        "format: csv (CSV or TSV with a header)",
+        "found: 1 message in 0 conversations, 2026-05-03 14:30 to 2026-05-03 14:30",
+        "speakers: Ana (1)",
+        "text: column Body",
+        "speaker: column From",
+        "happened_at: column Created",
+        "metadata: column Where, exactly",
+        "imported 1 memory; 0 existed already, 0 were blocked because they were forgotten here",
+    ]
+    (node,) = answer("find")["memories"]
+    assert (node["text"], node["speaker"], node["happened_at"]) == ("I moved.", "Ana", "2026-05-03T14:30:00+01:00")
+    quoted = answer("import", "notes.csv", "--columns", 'text=Body,"title=Where, exactly"', "--db", "b.db")
+    assert quoted["created"] == 1
+    assert answer("find", "--db", "b.db")["memories"][0]["title"] == "Porto"
+
+
+@pytest.mark.parametrize(
+    ("columns", "code", "message"),
+    [
+        ("text=Text", 1, "'notes.csv' has no column 'Text' for text; it has Body, From"),
+        ("speaker=From", 0, "column Body"),
+        ("mood=From", 1, "'mood' is no field; give some of text, speaker, time, session, title, id"),
+        ("text", 2, "--columns has 'text'; give FIELD=COLUMN"),
+        ("=Body", 2, "--columns has ''; give FIELD=COLUMN"),
+    ],
+)
+def test_columns_that_cannot_be_used(columns: str, code: int, message: str) -> None:
+    Path("notes.csv").write_text("Body,From\nI moved.,Ana\n")
+    assert message in ecphora("import", "notes.csv", "--dry-run", "--columns", columns, code=code).output
+
+
+def test_columns_are_for_tables_alone() -> None:
+    wrong = ["import", "WhatsApp Chat with Ana.txt", "--columns", "text=Body"]
+    assert "columns are for CSV files, not for 'whatsapp'" in ecphora(*wrong, "--format", "whatsapp", code=1).stderr
+    Path("a.csv").write_text("x,y\n1,2\n")
+    assert "as --columns text=NAME" in ecphora("import", "a.csv", "--format", "csv", code=1).stderr
+
+
 def test_own_formats_are_recognized() -> None:
     ecphora("remember", "I moved to Porto.")
     out = ecphora("export").stdout
@@ -108,7 +150,7 @@ def test_own_formats_are_recognized() -> None:
     assert ecphora("import", "-", "--db", "b.db", stdin=out).stdout.startswith("imported 2 nodes")
     graph = '{"type":"entity","name":"Ana","entityType":"person","observations":["likes rain"]}\n'
     assert ecphora("import", "-", "--db", "c.db", stdin=graph).stdout.startswith("imported 1 entity")
-    for option in (["--dry-run"], ["--trust", "1"], ["--as", "Ana"]):
+    for option in (["--dry-run"], ["--trust", "1"], ["--as", "Ana"], ["--columns", "text=a"]):
         for more in ([], ["--format", "ecphora"]):
             assert "are for files of other programs" in ecphora("import", "all.jsonl", *option, *more, code=2).stderr
     wrong = ["import", "WhatsApp Chat with Ana.txt", "--change-existing"]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.maintenance.interchange.chats import json_stream
-from ecphora.maintenance.interchange.chats.json_stream import BrokenJson, read_values
+from ecphora.maintenance.interchange.files import json_stream
+from ecphora.maintenance.interchange.files.json_stream import BrokenJson, read_values
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -26,6 +26,10 @@ class Pieces:
 
     def read(self, _: int, /) -> bytes:
         return self._file.read(self._size)
+
+    def rest(self) -> int:
+        """The bytes that were not read yet."""
+        return len(self._file.getvalue()) - self._file.tell()
 
 
 def read(content: bytes, size: int, *wanted: json_stream.Place) -> list[tuple[json_stream.Place, Any]]:
@@ -93,3 +97,30 @@ def test_part_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(json_stream, "MAX_VALUE_CHARS", 1000)
     with pytest.raises(BrokenJson, match="too large"):
         read(b'["' + b"x" * 5000 + b'"]', 100, ("*",))
+
+
+@given(items=st.lists(st.dictionaries(st.text(), JSON), min_size=2), size=st.integers(1, 9), mark=st.booleans())
+def test_lines_of_objects_are_the_elements_of_an_array(items: list[Any], size: int, *, mark: bool) -> None:
+    content = (b"\xef\xbb\xbf" if mark else b"") + "\n".join(map(json.dumps, items)).encode()
+    assert read(content, size, ("*",)) == [((place,), item) for place, item in enumerate(items)]
+
+
+@given(members=st.dictionaries(st.text(), st.lists(JSON) | st.integers()), size=st.integers(1, 9))
+def test_items_are_those_of_every_array_of_an_object(members: dict[str, Any], size: int) -> None:
+    lists = [(key, one) for key, one in members.items() if isinstance(one, list)]
+    expected = [((key, place), item) for key, one in lists for place, item in enumerate(one)]
+    assert read(json.dumps(members, indent=1).encode(), size, *json_stream.ITEMS) == expected
+
+
+def test_first_line_alone_decides_whether_there_are_lines() -> None:
+    assert read(b'{"a": 1}\n', 3, ("a",)) == [(("a",), 1)]
+    assert read(b'{"a":\n{"a": 1}}', 3, ("a",)) == [(("a",), {"a": 1})]
+    with pytest.raises(BrokenJson, match="goes on after its end"):
+        read(b'{"a": 1}\n[2]', 3, ("a",))
+
+
+def test_first_part_comes_before_the_rest_is_read() -> None:
+    file = Pieces(json.dumps(["word " * 10] * 200_000).encode(), 1000)
+    parts = read_values(file, "f", [("*",)])
+    assert next(parts) == ((0,), "word " * 10)
+    assert file.rest() > 8_000_000

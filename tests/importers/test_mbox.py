@@ -251,3 +251,16 @@ def test_file_without_mail_is_invalid(tmp_path: Path) -> None:
 def test_html_is_read_as_text() -> None:
     html = "<title>x</title><h1>A</h1><script>b()</script><ul><li>c<li>d &amp; e</ul>f<br>g<p>h<p></div>"
     assert html_to_text(html) == "A\n\n- c\n- d & e\nf\ng\nh"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ('<div style="display: none">a<div>b</div><br>c</div>d', "d"),
+        ('<img style="display:none"><p>a</p>', "a"),
+        ("<head><title>a</title><body>b", "b"),
+        ('<span style="visibility:hidden">' * 3 + "a" + "</span>" * 3 + "b", "b"),
+    ],
+)
+def test_hidden_html_is_left_out(html: str, text: str) -> None:
+    assert html_to_text(html) == text

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from ecphora.errors import InvalidInput
-from ecphora.maintenance.interchange import folders
 from ecphora.maintenance.interchange.documents import frontmatter
 from ecphora.maintenance.interchange.documents.memory_files import MemoryFilesImporter
 from ecphora.maintenance.interchange.documents.obsidian import ObsidianImporter
+from ecphora.maintenance.interchange.files import folders
 from ecphora.maintenance.interchange.imported_episodes import EMPTY_TEXT
 from ecphora.model.ports import FormatImporter, Importer
 from ecphora.model.types import Episode, Omission
@@ -169,13 +169,12 @@ def test_headings_and_bullets(tmp_path: Path) -> None:
         "Ask first.": "Project > Style",
         "Outer\n- inner": "Project > Style",
         "```sh\nmake test\n```": "Project > Style",
-        "@docs/secret.md": "Project > Style",
         "| a | b |\n|---|---|\n| 1 | 2 |": "Project > Style",
         "Do not touch `legacy`.": "Setext",
         "Ana moved.": "2026-01-11",
         "Ben likes tea.": "2026-05-03",
     }
-    assert omissions == []
+    assert omissions == [Omission("a reference to another file", "CLAUDE.md")]
     assert str(episodes["Ana moved."].happened_at) == "2026-01-11 00:00:00"
     tea = episodes["Ben likes tea."]
     assert str(tea.happened_at) == "2026-05-03 00:00:00"

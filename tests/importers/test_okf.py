@@ -1,6 +1,9 @@
 """Bundles of the Open Knowledge Format: of other producers, and what Ecphora writes comes back the same."""
 
+import gzip
+import tarfile
 import tempfile
+import zipfile
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 from ecphora.errors import InvalidInput
 from ecphora.maintenance.interchange.documents import frontmatter, okf
 from ecphora.maintenance.interchange.documents.okf import OkfImporter, export_okf
+from ecphora.maintenance.interchange.files import export_files, folders
 from ecphora.maintenance.interchange.supersession import LESS_TRUST, UNKNOWN_PREDECESSOR
 from ecphora.memory import Memory
 from ecphora.model.ports import FormatImporter
@@ -252,3 +256,68 @@ def _fields(node: Node) -> tuple[object, ...]:
 def _predecessors(memory: Memory, node: Node) -> list[str]:
     history = memory.history(node.id)
     return [one.id for one in history.predecessors] if history else []
+
+
+def pack(folder: Path, path: Path, top: str) -> str:
+    """An archive of a folder, below a folder of its own."""
+    files = {f"{top}{one.relative_to(folder).as_posix()}": one for one in folder.rglob("*.md")}
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+            for name, file in files.items():
+                out.write(file, name)
+    else:
+        with tarfile.open(path, "w:gz") as tar:
+            for name, file in files.items():
+                tar.add(file, name)
+    return str(path)
+
+
+@pytest.mark.parametrize("top", ["", "./", "./x/", "bundle-main/"])
+@pytest.mark.parametrize("name", ["bundle.zip", "bundle.tar.gz", "renamed"])
+def test_archive_gives_what_its_folder_gives(name: str, top: str, tmp_path: Path) -> None:
+    folder = Path(write_bundle(tmp_path / "bundle", BUNDLE))
+    path = pack(folder, tmp_path / name, top)
+    assert OkfImporter().matches(path)
+    assert read(path) == read(str(folder))
+
+
+def test_names_that_lead_out_of_an_archive_are_left_out(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as out:
+        for name in ("../out.md", "/abs.md", "a/../../b.md", "__MACOSX/a/._in.md", "a/.hidden.md", "a/in.md"):
+            out.writestr(name, "---\ntype: Note\n---\nText of " + name)
+    episodes, omissions = read(str(tmp_path / "a.zip"))
+    assert list(episodes) == ["Text of a/in.md"]
+    assert {one.place for one in omissions if one.reason == folders.OUTSIDE} == {"../out.md", "/abs.md", "a/../../b.md"}
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+def test_archive_that_grows_too_large_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export_files, "MAX_UNPACKED", 100_000)
+    text = "---\ntype: Note\n---\n" + "0" * 3_000_000
+    path = pack(Path(write_bundle(tmp_path / "bundle", {"a.md": text})), tmp_path / name, "")
+    assert not OkfImporter().matches(path)
+    with pytest.raises(InvalidInput, match=r"an archive that cannot be read: its files are more than 200 times larger"):
+        read(path)
+
+
+def test_sparse_file_of_an_archive_is_refused(tmp_path: Path) -> None:
+    header = tarfile.TarInfo("a.md")
+    header.type, header.size = tarfile.GNUTYPE_SPARSE, 0
+    block = bytearray(header.tobuf(tarfile.GNU_FORMAT))
+    block[386:398] = b"%011o\0" % 0  # one piece, at 0
+    block[398:410] = b"%011o\0" % 0
+    block[483:495] = b"%011o\0" % (1 << 32)  # the size that it says to have
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    with gzip.open(tmp_path / "a.tar.gz", "wb") as out:
+        out.write(bytes(block) + bytes(1024))
+    with pytest.raises(InvalidInput, match="200 times larger"):
+        read(str(tmp_path / "a.tar.gz"))
+
+
+@pytest.mark.parametrize("data", [b"\x1f\x8b", gzip.compress(b"")[:12], gzip.compress(b"no tar" * 200), b"PK\3\4"])
+def test_broken_archive_is_invalid(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.tar.gz").write_bytes(data)
+    assert not OkfImporter().matches(str(tmp_path / "a.tar.gz"))
+    with pytest.raises(InvalidInput, match="archive that cannot be read"):
+        read(str(tmp_path / "a.tar.gz"))

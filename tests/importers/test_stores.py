@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from ecphora.errors import InvalidInput
+from ecphora.maintenance.interchange.files.json_stream import BROKEN_REST
 from ecphora.maintenance.interchange.imported_episodes import EMPTY_TEXT, UNREADABLE_TIME
 from ecphora.maintenance.interchange.stores import graphiti, langgraph_store, mem0_store, sqlite_files
 from ecphora.maintenance.interchange.stores.chroma_store import NO_DOCUMENT, ChromaImporter
 from ecphora.maintenance.interchange.stores.graphiti import GraphitiImporter
-from ecphora.maintenance.interchange.stores.json_items import BROKEN_REST
 from ecphora.maintenance.interchange.stores.langgraph_store import LangGraphImporter
 from ecphora.maintenance.interchange.stores.mem0_store import Mem0Importer
 from ecphora.memory import Memory
@@ -221,6 +221,14 @@ def test_json_of_mem0(tmp_path: Path) -> None:
     assert list(read(Mem0Importer(), as_array)[0]) == ["Ana lives in Porto."]
 
 
+def test_json_lines_and_any_key_are_read(tmp_path: Path) -> None:
+    memories, facts = memories_json()["results"][:1] * 2, graph_json()["edges"][:2]
+    for importer, items in ((Mem0Importer(), memories), (GraphitiImporter(), facts)):
+        lines = write_json(tmp_path / "lines.json", "\ufeff" + "\n".join(map(json.dumps, items)))
+        assert "Ana lives in Porto." in read(importer, lines)[0]
+    assert "Ana lives in Porto." in read(GraphitiImporter(), write_json(tmp_path / "k.json", {"data": facts}))[0]
+
+
 def test_json_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
     text = json.dumps(memories_json()["results"] * 1000)
     episodes, omissions = read(Mem0Importer(), write_json(tmp_path / "m.json", text[:-1000]))
@@ -254,7 +262,9 @@ def test_items_of_langgraph(tmp_path: Path) -> None:
     assert str(porto.happened_at) == "2026-05-03 10:00:00+00:00"
     assert (tea.speaker, tea.session, tea.metadata["n"]) == ("user", "t", 1)
     assert 'food: pizza\nage: 3\nlikes: ["tea"]' in episodes
-    assert omissions == [Omission(langgraph_store.BROKEN_VALUE, "store.db, profile, q")]
+    assert omissions == [
+        Omission(langgraph_store.BROKEN_VALUE, "store.db, profile, q"), Omission(EMPTY_TEXT, "store.db, profile, r"),
+    ]  # fmt: skip
 
 
 def test_first_version_of_the_store_has_no_expiry(tmp_path: Path) -> None:

@@ -187,3 +187,10 @@ def test_file_of_another_format_is_invalid(content: Any, write: Writer) -> None:
     assert not whatsapp.WhatsAppImporter().matches(path)
     with pytest.raises(InvalidInput):
         read(path)
+
+
+def test_long_runs_take_no_longer_than_other_text(write: Writer) -> None:
+    """With a pattern that begins with a repetition, these would take minutes."""
+    said = [f"a{' ' * 200_000}b", f"a{'<' * 200_000}", "<edit" * 40_000]
+    lines = "".join(f"31/12/25, 23:59 - Ana: {text}\n" for text in said)
+    assert [episode.text for episode in read(write("chat.txt", lines))[0]] == said

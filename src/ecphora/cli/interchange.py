@@ -1,5 +1,6 @@
 """The commands ``export`` and ``import``: a scope as JSON Lines, out and in, and files of other programs."""
 
+import csv
 import os
 import shutil
 import sys
@@ -144,6 +145,12 @@ def _atomic_output(file: str) -> Any:
     metavar="NAME",
     help="The format (docs/how-to/import.md has the list) or a plug-in.  [default: recognized from the file]",
 )
+@click.option(
+    "--columns",
+    metavar="FIELD=COLUMN,…",
+    help="Of a CSV file: which column is the text, speaker, time, session, title or id, as in "
+    "text=Body,time=Created.  [default: known names]",
+)
 @click.option("--restore", is_flag=True, help="Also import what was forgotten here on purpose.")
 @click.option(
     "--change-existing",
@@ -164,6 +171,7 @@ def import_(
     *,
     file: str,
     format_name: str | None,
+    columns: str | None,
     restore: bool,
     change_existing: bool,
     dry_run: bool,
@@ -177,6 +185,7 @@ def import_(
     """
     if change_existing and format_name not in {None, formats.NATIVE_FORMAT}:
         raise click.UsageError("--change-existing is for exports of ecphora; leave it out with --format")
+    mapping = _read_columns(columns)
     with _file_of(file) if format_name not in formats.OWN_FORMATS else nullcontext(file) as path:
         own = format_name if format_name in formats.OWN_FORMATS else None
         if format_name is None:
@@ -184,17 +193,27 @@ def import_(
         if own is None:
             if change_existing:
                 raise click.UsageError("--change-existing is for exports of ecphora, and the file is none")
-            options = ImportOptions(trust, user)
-            _import_format(context, path, format_name, options=options, restore=restore, dry_run=dry_run)
+            found, options = formats.find_format(path, format_name, columns=mapping), ImportOptions(trust, user)
+            _import_format(context, path, found, options=options, restore=restore, dry_run=dry_run)
             return
-        if dry_run or trust is not None or user is not None:
-            raise click.UsageError("--dry-run, --trust and --as are for files of other programs; leave them out")
+        if dry_run or mapping or trust is not None or user is not None:
+            raise click.UsageError(
+                "--dry-run, --columns, --trust and --as are for files of other programs; leave them out"
+            )
         if own == formats.MCP_FORMAT:
             if change_existing:
                 raise click.UsageError("--change-existing is for exports of ecphora, and the file is none")
             _import_graph(context, path, restore=restore)
         else:
             _import_export(context, path, restore=restore, change_existing=change_existing)
+
+
+def _read_columns(text: str | None) -> dict[str, str]:
+    """The columns of fields, from ``text=Body,time=Created``; a name with a comma is quoted as in CSV."""
+    pairs = [part.partition("=") for part in next(csv.reader([text or ""]), [])]
+    if wrong := [field for field, sign, column in pairs if not field.strip() or not sign or not column.strip()]:
+        raise click.UsageError(f"--columns has {wrong[0]!r}; give FIELD=COLUMN, as in text=Body,time=Created")
+    return {field.strip(): column.strip() for field, _, column in pairs}
 
 
 def _import_export(context: CommandContext, file: str, *, restore: bool, change_existing: bool) -> None:
@@ -240,19 +259,18 @@ def _import_graph(context: CommandContext, file: str, *, restore: bool) -> None:
 def _import_format(
     context: CommandContext,
     path: str,
-    format_name: str | None,
+    found: formats.Format,
     *,
     options: ImportOptions,
     restore: bool,
     dry_run: bool,
 ) -> None:
     """Import the episodes of another program: read all of the file once to say what it holds, then store it."""
-    found = formats.find_format(path, format_name)
     reading = progress_bar(context.err, "reading", is_shown=context.has_progress_bar)
     with reading as progress:
         summary = summarize(found.read(path, progress=progress), check_zone(context.settings.zone), options)
     if not context.as_json:
-        for line in _describe(found, summary):
+        for line in _describe(found, path, summary):
             context.print_line(line)
     if options.user is not None and Role.USER.value not in summary.speakers:
         context.note(f"note: nothing in the file is said by {options.user!r}")
@@ -302,7 +320,7 @@ def _exists(context: CommandContext) -> bool:
         store.close()
 
 
-def _describe(found: formats.Format, summary: ImportSummary) -> Iterator[str]:
+def _describe(found: formats.Format, path: str, summary: ImportSummary) -> Iterator[str]:
     """Lines that say what a file holds, what becomes of it, and what is left out."""
     yield f"format: {found.name}" + ("" if found.title == found.name else f" ({found.title})")
     conversations = count_noun(summary.conversations, "conversation", "conversations")
@@ -311,7 +329,7 @@ def _describe(found: formats.Format, summary: ImportSummary) -> Iterator[str]:
         shown = [f"{name} ({count:,})" for name, count in list(summary.speakers.items())[:MAX_SHOWN]]
         more = len(summary.speakers) - len(shown)
         yield f"speakers: {', '.join(shown)}" + (f" and {more:,} more" if more else "")
-    for name, origin in found.fields.items():
+    for name, origin in found.fields_of(path).items():
         yield f"{name}: {origin}"
     for reason, count in summary.omitted.items():
         places = summary.places.get(reason, ())

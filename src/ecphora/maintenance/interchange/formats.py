@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from ...errors import EcphoraError, InvalidInput, PluginError
 from ...model import plugins
@@ -20,13 +21,14 @@ NATIVE_FORMAT = "ecphora"
 """The format of Ecphora's own exports."""
 MCP_FORMAT = "mcp"
 """The format of MCP's reference memory server."""
+CSV_FORMAT = "csv"
 BUILT_IN: Mapping[str, str] = {
     "chatgpt": "chats.chatgpt:ChatGPTImporter",
     "chroma": "stores.chroma_store:ChromaImporter",
     "claude": "chats.claude:ClaudeImporter",
     "claude-code": "chats.coding_transcripts:ClaudeCodeImporter",
     "codex": "chats.coding_transcripts:CodexImporter",
-    "csv": "documents.csv_files:CsvImporter",
+    CSV_FORMAT: "documents.csv_files:CsvImporter",
     "discord": "chats.discord:DiscordImporter",
     "graphiti": "stores.graphiti:GraphitiImporter",
     "langgraph": "stores.langgraph_store:LangGraphImporter",
@@ -46,6 +48,13 @@ _HEAD_BYTES = 1 << 20
 """How much of a file is read to recognize Ecphora's own formats."""
 
 
+@runtime_checkable
+class _NamesFields(Protocol):
+    """An importer that says of a file which part of it becomes which field."""
+
+    def fields_of(self, path: str, /) -> Mapping[str, str]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format and its importer; ``plugin`` is the plug-in that it comes from, None if it is built in."""
@@ -63,6 +72,10 @@ class Format:
     def fields(self) -> Mapping[str, str]:
         """Which field of the file becomes which field of a memory; empty if the importer does not say it."""
         return self.importer.fields if isinstance(self.importer, FormatImporter) else {}
+
+    def fields_of(self, path: str) -> Mapping[str, str]:
+        """As :attr:`fields`, of one file if the importer can tell."""
+        return self.importer.fields_of(path) if isinstance(self.importer, _NamesFields) else self.fields
 
     def matches(self, path: str) -> bool:
         """Whether a file or folder looks like this format."""
@@ -101,13 +114,20 @@ class Format:
         return TypeError(f"{self.name} {problem}") if self.plugin is None else self.plugin.error(problem, cause)
 
 
-def find_format(path: str | Path, name: str | None = None) -> Format:
+def find_format(path: str | Path, name: str | None = None, *, columns: Mapping[str, str] | None = None) -> Format:
     """The format of a file or folder: the format with a name, or else the one that recognizes the file.
 
     ``name`` may name a plug-in, with an argument after a colon if it takes one. Plug-ins are asked only if nothing
-    built in recognizes the file. Raises ``UnknownName`` if no format has the name, and ``InvalidInput`` if there is no
-    such file, or if no format or several recognize it.
+    built in recognizes the file. ``columns`` says which column of a CSV file is which field, as in
+    ``{"text": "Body", "time": "Created"}``. Raises ``UnknownName`` if no format has the name, and ``InvalidInput`` if
+    there is no such file, or if no format or several recognize it.
     """
+    if columns:
+        if name not in {None, CSV_FORMAT}:
+            raise InvalidInput(f"columns are for CSV files, not for {show(name)}")
+        from .documents.csv_files import CsvImporter  # noqa: PLC0415  # when it is needed
+
+        return Format(CSV_FORMAT, CsvImporter(columns))
     if name is not None:
         return _format_named(name)
     if not Path(path).exists():

@@ -32,6 +32,7 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
     "speaker": ("speaker", "author", "from", "sender", "role", "user", "username", "actor_id"),
     "happened_at": (
         "time", "date", "timestamp", "datetime", "happened_at", "created_at", "sent_at", "created", "date_created",
+        "created_time",
     ),
     "session": (
         "session", "conversation", "session_id", "conversation_id", "thread", "thread_id", "channel", "chat", "run_id",

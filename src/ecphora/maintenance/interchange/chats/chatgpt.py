@@ -17,9 +17,10 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from .export_files import ExportFiles, Meter, looks_like
-from .json_stream import BrokenJson, read_values
-from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text
+from ..files.export_files import ExportFiles, looks_like
+from ..files.json_stream import BrokenJson, read_values
+from ..files.progress import ProgressMeter
+from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text, as_time, in_utc
 
 NAME = "chatgpt"
 PATTERNS = ("conversations.json", "conversations-*.json", "conversations_*.json")
@@ -37,6 +38,7 @@ OMITTED_ROLES: Mapping[str, str] = {"system": SETTINGS, "tool": TOOL}
 SPEAKERS: Mapping[str, str] = {"user": Role.USER.value, "assistant": Role.ASSISTANT.value}
 _MARKED = re.compile("\ue200([^\ue200-\ue202]*)(?:\ue202([^\ue200\ue201]*))?(?:\ue202[^\ue200\ue201]*)*\ue201")
 """What the program shows as a link, a picture or a card, between characters for private use."""
+_SOURCE = re.compile(r"turn\d+\w+\Z")
 _SOURCE_MARK = re.compile(r"【\d+[:†][^】\n]{0,200}】")
 
 
@@ -68,7 +70,7 @@ class ChatGPTImporter:
         """Yield the messages, conversation by conversation."""
         with ExportFiles(path) as files:
             names = files.find(*PATTERNS)
-            meter, found = Meter(files.size(names), progress), 0
+            meter, found = ProgressMeter(progress, files.size(names)), 0
             for name in names:
                 with files.open(name) as file:
                     try:
@@ -89,7 +91,7 @@ class ChatGPTImporter:
 
 def _conversation(conversation: Mapping[str, Any]) -> Iterator[Episode | Omission]:
     title = as_name(conversation.get("title"))
-    created = as_epoch(conversation.get("create_time"))
+    created = _time(conversation)
     id_ = as_id(conversation.get("conversation_id")) or as_id(conversation.get("id"))
     id_ = id_ or content_id(str(title), str(created))
     place = f"conversation {show(title or id_)}"
@@ -103,7 +105,7 @@ def _conversation(conversation: Mapping[str, Any]) -> Iterator[Episode | Omissio
         message = as_mapping(nodes[key].get("message"))
         if not message:  # the root
             continue
-        time = as_epoch(message.get("create_time")) or time
+        time = _time(message) or time
         yield from _message(message, key, _Heading(id_, title), time, f"{place}, message {number}")
     others = nodes.keys() - set(branch)
     for _ in range(sum(_is_said(as_mapping(nodes[key].get("message"))) for key in others)):
@@ -126,8 +128,13 @@ def _branch(nodes: Mapping[str, Mapping[str, Any]], current: object) -> list[str
 
 
 def _seconds(node: Mapping[str, Any]) -> float:
-    time = as_epoch(as_mapping(node.get("message")).get("create_time"))
+    time = _time(as_mapping(node.get("message")))
     return 0.0 if time is None else time.timestamp()
+
+
+def _time(value: Mapping[str, Any]) -> datetime | None:
+    """When a message or conversation was made: in seconds, or in some exports as a text."""
+    return as_epoch(value.get("create_time")) or in_utc(as_time(value.get("create_time")))
 
 
 def _role(message: Mapping[str, Any]) -> object:
@@ -200,12 +207,15 @@ def _medium(kind: str) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """A text without the marks of sources; of the name of a person or place, the name is kept."""
+    """A text without the marks of sources; of the name of a person or place and of a link, the name is kept."""
     return _SOURCE_MARK.sub("", _MARKED.sub(_replace_mark, text))
 
 
 def _replace_mark(found: re.Match[str]) -> str:
     kind, value = found[1], found[2] or ""
+    if kind == "url":
+        label = value.partition("\ue202")[0]
+        return "" if _SOURCE.match(label) else as_text(label)
     if kind != "entity":
         return ""
     try:

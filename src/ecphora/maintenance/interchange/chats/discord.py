@@ -6,7 +6,9 @@ A file of DiscordChatExporter has all messages of a channel; the data package ha
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import IO, Any
 
@@ -16,16 +18,21 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Metadata, Omission
-from .export_files import ExportFiles, Meter, MeteredFile, looks_like
-from .json_stream import BrokenJson, read_values
-from .json_values import as_id, as_list, as_mapping, as_name, as_text, as_time, in_utc
+from ..files.export_files import ExportFiles, looks_like
+from ..files.json_stream import BrokenJson, read_values
+from ..files.progress import MeteredFile, ProgressMeter
+from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text, as_time, in_utc
 
 NAME = "discord"
 KEPT_TYPES = ("Default", "Reply", "ThreadStarterMessage", "0", "19", "21")
 """The types of messages that people write, as DiscordChatExporter names or numbers them."""
-_PACKAGE_FILE = re.compile(r"(?:^|/)messages/(?P<channel>c?\d+)/messages\.(?P<kind>json|csv)\Z", re.IGNORECASE)
+_PACKAGE_FILE = re.compile(
+    r"(?P<folder>(?:^|/)(?:messages(?=/\d)|[^/]+(?=/c)))/(?P<channel>c?\d+)/messages\.(?:json|csv)\Z", re.IGNORECASE
+)
+"""A file of messages in a data package; the folder is called "messages" in the language of the user."""
 _MENTION = re.compile(r"<@!?(?P<id>\d+)>")
 _EMOJI = re.compile(r"<a?(?P<name>:\w+:)\d+>")
+_TIME = re.compile(r"<t:(?P<seconds>-?\d+)(?::\w)?>")
 _MAX_FIELD_CHARS = 1 << 24
 
 
@@ -56,8 +63,8 @@ class DiscordImporter:
         with ExportFiles(path) as files:
             package = [found for found in map(_PACKAGE_FILE.search, files.names) if found]
             names = [one.string for one in package] or files.find("*.json")
-            meter, found = Meter(files.size(names), progress), False
-            channel_names = _read_index(files) if package else {}
+            meter, found = ProgressMeter(progress, files.size(names)), False
+            channel_names = _read_index(files, {one["folder"] for one in package})
             for name in names:
                 with files.open(name) as file:
                     try:
@@ -109,17 +116,22 @@ def _message(message: Mapping[str, Any], channel: Mapping[str, Any], place: str)
         for one in map(as_mapping, as_list(message.get("mentions")))
     }
     text = as_text(message.get("content"))
+    forwarded = "" if text else as_text(as_mapping(message.get("forwardedMessage")).get("content"))
+    text = text or forwarded
     text = _MENTION.sub(lambda found: f"@{people.get(found['id']) or found['id']}", text)
     if not text:
         yield Omission("a message without text", place)
         return
-    yield _episode(
+    sender = as_name(author.get("nickname")) or as_name(author.get("name"))
+    episode = _episode(
         text,
         as_id(message.get("id")),
-        as_name(author.get("nickname")) or as_name(author.get("name")),
+        None if forwarded else sender,
         in_utc(as_time(message.get("timestamp"))),
         (as_id(channel.get("id")), as_name(channel.get("name"))),
     )
+    is_forwarded = forwarded and sender is not None
+    yield replace(episode, metadata={**episode.metadata, "forwarded_by": sender}) if is_forwarded else episode
 
 
 def _episode(
@@ -129,7 +141,7 @@ def _episode(
     id_ = id_ or content_id(channel_id, str(speaker), str(time), text)
     metadata: Metadata = {"origin": f"{channel_id}/{id_}"}
     return Episode(
-        _EMOJI.sub(r"\g<name>", text),
+        _EMOJI.sub(r"\g<name>", _TIME.sub(_show_time, text)),
         f"{NAME}:{id_}",
         speaker=speaker,
         session=f"{NAME}:{channel_id}",
@@ -140,21 +152,21 @@ def _episode(
     )
 
 
+def _show_time(found: re.Match[str]) -> str:
+    time = as_epoch(found["seconds"])
+    return found[0] if time is None else f"{time:%Y-%m-%d %H:%M} UTC"
+
+
 # ---- data package
 
 
-def _read_index(files: ExportFiles) -> dict[str, str]:
+def _read_index(files: ExportFiles, folders: Collection[str]) -> dict[str, str]:
     """The names of channels by their ids; empty if their list cannot be read."""
     found: dict[str, str] = {}
-    for name in files.names:
-        if name.lower().endswith("messages/index.json"):
-            with files.open(name) as file:
-                try:
-                    for place, value in read_values(file, name, ((),)):
-                        del place
-                        found.update({key: shown for key, one in as_mapping(value).items() if (shown := as_name(one))})
-                except BrokenJson:
-                    continue
+    for name in {f"{folder}/index.json" for folder in folders} & set(files.names):
+        with files.open(name) as file, suppress(BrokenJson):
+            for _, value in read_values(file, name, ((),)):
+                found.update({key: shown for key, one in as_mapping(value).items() if (shown := as_name(one))})
     return found
 
 

@@ -11,8 +11,9 @@ from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Metadata, Omission
-from .export_files import ExportFiles, Meter
-from .json_stream import BrokenJson, read_values
+from ..files.export_files import ExportFiles
+from ..files.json_stream import BrokenJson, read_values
+from ..files.progress import ProgressMeter
 from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text
 
 NAME = "slack"
@@ -21,6 +22,7 @@ CHANNEL_FILES = ("channels.json", "groups.json", "dms.json", "mpims.json")
 """The lists of an export: people, and public, private, direct and group conversations."""
 KEPT_SUBTYPES = frozenset({"thread_broadcast", "me_message", "file_share"})
 """The subtypes of messages that people write; all other subtypes are of the program, or of bots."""
+SLACKBOT = "USLACKBOT"
 _DAY_FILE = re.compile(r"(?:^|/)(?P<channel>[^/]+)/\d{4}-\d\d-\d\d\.json\Z")
 _LINK = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|\n]+)(?:\|(?P<label>[^<>\n]*))?>")
 
@@ -69,7 +71,7 @@ class SlackImporter:
             lists = [] if files.is_one_file else files.find(*USER_FILES, *CHANNEL_FILES)
             if not names or not lists:
                 raise InvalidInput(f"{show(path)} is no export of Slack: it needs users.json and a folder of a channel")
-            meter, found = Meter(files.size(names), progress), False
+            meter, found = ProgressMeter(progress, files.size(names)), False
             omissions: list[Omission] = []
             workspace = _read_workspace(files, omissions)
             yield from omissions
@@ -132,11 +134,12 @@ def _records(files: ExportFiles, patterns: tuple[str, ...], omissions: list[Omis
 def _message(
     message: Mapping[str, Any], channel: _Channel, workspace: _Workspace, place: str
 ) -> Iterator[Episode | Omission]:
-    subtype, text = message.get("subtype"), as_text(message.get("text"))
+    subtype = message.get("subtype")
+    text = as_text(message.get("text")) or as_text("\n".join(_block_lines(message.get("blocks"))))
     if message.get("type", "message") != "message":
         yield Omission("what is no message", place)
         return
-    if message.get("bot_id") or subtype == "bot_message":
+    if message.get("bot_id") or subtype == "bot_message" or message.get("user") == SLACKBOT:
         yield Omission("a message of a bot or an app", place)
         return
     if subtype is not None and (not isinstance(subtype, str) or subtype not in KEPT_SUBTYPES):
@@ -162,6 +165,16 @@ def _message(
         source=NAME,
         metadata=metadata,
     )
+
+
+def _block_lines(blocks: object) -> Iterator[str]:
+    """The texts of a message that has them in its blocks alone, a line for each section."""
+    for block in map(as_mapping, as_list(blocks)):
+        parts = [as_mapping(one) for one in as_list(block.get("elements"))]
+        if any("elements" in part for part in parts):
+            yield from _block_lines(parts)
+        else:
+            yield "".join(str(part.get("text") or part.get("url") or "") for part in parts)
 
 
 def _speaker(message: Mapping[str, Any], workspace: _Workspace) -> str | None:

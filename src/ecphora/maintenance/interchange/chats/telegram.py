@@ -9,8 +9,9 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Metadata, Omission
-from .export_files import ExportFiles, Meter, looks_like
-from .json_stream import BrokenJson, Place, read_values
+from ..files.export_files import ExportFiles, looks_like
+from ..files.json_stream import BrokenJson, Place, read_values
+from ..files.progress import ProgressMeter
 from .json_values import as_epoch, as_id, as_list, as_mapping, as_name, as_text, as_time
 
 NAME = "telegram"
@@ -54,7 +55,7 @@ class TelegramImporter:
         """Yield the messages, chat by chat."""
         with ExportFiles(path) as files:
             names = files.find(*PATTERNS)
-            meter, found = Meter(files.size(names), progress), False
+            meter, found = ProgressMeter(progress, files.size(names)), False
             for name in names:
                 chat, last = dict[str, Any](), None
                 with files.open(name) as file:
@@ -94,6 +95,13 @@ def _message(message: Mapping[str, Any], chat: Mapping[str, Any], place: str) ->
     if message["type"] != "message":
         yield Omission("a message of the program", place)
         return
+    if chat.get("type") == "bot_chat" and message.get("from_id") == f"user{chat.get('id')}":
+        yield Omission("a message of a bot or an app", place)
+        return
+    entities = [as_mapping(one).get("type") for one in as_list(message.get("text_entities"))]
+    if entities and set(entities) == {"bot_command"}:
+        yield Omission("a command to a bot", place)
+        return
     text = as_text(_text(message.get("text"))) or as_text(_text(message.get("text_entities")))
     text = text or _poll(as_mapping(message.get("poll")))
     has_media = any(message.get(name) for name in MEDIA)
@@ -107,18 +115,19 @@ def _message(message: Mapping[str, Any], chat: Mapping[str, Any], place: str) ->
     chat_id = chat_id or content_id(str(chat_name))
     sender = as_name(message.get("from")) or as_name(message.get("from_id"))
     author = as_name(message.get("forwarded_from"))
+    is_forwarded = "forwarded_from" in message  # null is a deleted account
     time = _time(message)
     id_ = as_id(message.get("id")) or content_id(str(time), text)
     is_personal = chat.get("type") in tuple(PERSONAL)
     metadata: Metadata = {
         "origin": f"{chat_id}/{id_}",
         **({} if chat_name is None else {"conversation": chat_name}),
-        **({} if author is None or sender is None else {"forwarded_by": sender}),
+        **({"forwarded_by": sender} if is_forwarded and sender is not None else {}),
     }
     yield Episode(
         text,
         f"{NAME}:{chat_id}/{id_}",
-        speaker=author or sender,
+        speaker=author if is_forwarded else sender,
         session=f"{NAME}:{chat_id}",
         happened_at=time,
         title=None if is_personal else chat_name,
@@ -132,11 +141,17 @@ def _time(message: Mapping[str, Any]) -> datetime | None:
 
 
 def _text(value: object) -> str:
-    """The text of a message: a text, or a list of texts and of objects with a text."""
+    """The text of a message: a text, or a list of texts and of objects with a text, and the address of a link."""
     if isinstance(value, str):
         return value
-    parts = (part if isinstance(part, str) else as_mapping(part).get("text") for part in as_list(value))
-    return "".join(part for part in parts if isinstance(part, str))
+    return "".join(part if isinstance(part, str) else _entity(as_mapping(part)) for part in as_list(value))
+
+
+def _entity(entity: Mapping[str, Any]) -> str:
+    text, address = entity.get("text"), entity.get("href")
+    if not isinstance(text, str):
+        return ""
+    return f"{text} ({address})" if isinstance(address, str) and address not in {"", text} else text
 
 
 def _poll(poll: Mapping[str, Any]) -> str:

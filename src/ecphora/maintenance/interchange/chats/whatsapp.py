@@ -16,7 +16,8 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from .export_files import HEAD_BYTES, ExportFiles, Meter, base_name
+from ..files.export_files import HEAD_BYTES, ExportFiles, base_name
+from ..files.progress import ProgressMeter
 from .json_values import as_name, as_text
 
 NAME = "whatsapp"
@@ -28,32 +29,43 @@ _GAP = "[ \u00a0\u202f\u2009]"
 _HALF = (
     rf"(?P<half>[aApP]{_GAP}?\.?{_GAP}?[mM]\.?|[ap]\.{_GAP}?m\.?|上午|下午|午前|午後|오전|오후|ص|م|πμ|μμ|π\.μ\.|μ\.μ\.)"
 )
-_HEADER = re.compile(
-    rf"[{_MARKS}]*(?P<bracket>\[)?[{_MARKS}]*"
-    rf"(?P<a>\d{{1,4}})(?P<separator>[./-]){_GAP}?(?P<b>\d{{1,2}})[./-]{_GAP}?(?P<c>\d{{1,4}})\.?"
-    rf",?{_GAP}+{_HALF.replace('half', 'half_before')}?{_GAP}?"
-    rf"(?P<hour>\d{{1,2}})[:.](?P<minute>\d{{2}})(?:[:.](?P<second>\d{{2}}))?"
-    rf"(?:{_GAP}*{_HALF})?(?P<close>\])?"
-    rf"(?P<dash>{_GAP}[-–]{_GAP}|{_GAP})"
+_DATE = (
+    rf"(?P<a>\d{{1,4}})[{_MARKS}]?(?P<separator>[./-]){_GAP}?(?P<b>\d{{1,2}})[{_MARKS}]?[./-]{_GAP}?(?P<c>\d{{1,4}})\.?"
 )
-_NAME = re.compile(rf"[{_MARKS}]*(?P<name>[^:\n\"“”«»]{{1,120}}?):(?:{_GAP}|$)", re.DOTALL)
+_CLOCK = (
+    rf"{_HALF.replace('half', 'half_before')}?{_GAP}?"
+    rf"(?P<hour>\d{{1,2}})[:.](?P<minute>\d{{2}})(?:[:.](?P<second>\d{{2}}))?(?:{_GAP}*{_HALF})?"
+)
+_COMMA = rf"[,،]?[{_MARKS}]?"
+_HEADERS = [
+    re.compile(rf"[{_MARKS}]*(?P<bracket>\[)?[{_MARKS}]*{moment}(?P<close>\])?(?P<dash>{_GAP}[-–]{_GAP}|{_GAP})")
+    for moment in (
+        rf"{_DATE}{_COMMA}(?:{_GAP}(?:à|às|a las?|at|klo|kl|um|om|pukul|ob))?{_GAP}+{_CLOCK}",
+        rf"{_CLOCK}{_COMMA}{_GAP}+{_DATE}",
+    )
+]
+"""What a message begins with: the date and the time, or as in WhatsApp Web and Vietnamese the time and the date."""
+_NAME = re.compile(rf"[{_MARKS}]*(?P<name>[^:\n\"“”«»]{{1,60}}?):(?:{_GAP}|$)", re.DOTALL)
+_BUDDHIST_YEARS, _LAST_YEAR = 543, 2400
+"""What years of Thailand are ahead, and a year that comes only with them."""
 _AFTERNOON = frozenset({"下午", "午後", "오후", "م", "μμ", "μ.μ."})
 _ATTACHED = re.compile(
-    rf"^[{_MARKS}]*(?:<[^<>\n:]{{3,30}}:{_GAP}?[^<>\n]+\.\w{{2,5}}>"
-    rf"|[^\n]*\.\w{{2,5}}{_GAP}\((?:[^()\n]*(?:attach|angehängt|adjunt|joint|allegat|anexad|bijgevoegd|załącz|прикреп"
+    rf"(?:(?:^|\u200e)[{_MARKS}]*<[^<>\n:]{{3,30}}:{_GAP}?[^<>\n]+\.\w{{2,5}}>"
+    rf"|^[{_MARKS}]*[^\n]*\.\w{{2,5}}{_GAP}\((?:[^()\n]*(?:attach|angehängt|adjunt|joint|allegat|anexad|bijgevoegd|załącz|прикреп"
     rf"|ekli|添付|附件)[^()\n]*)\))[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 """The name of a file that belongs to a message: ``<attached: 1.jpg>`` on iOS, ``1.jpg (file attached)`` on Android."""
-_LEFT_OUT = re.compile(r"<[^<>\n\d]{4,60}>\Z")
-"""What Android writes for media that were not exported: ``<Media omitted>`` in its language."""
+_LEFT_OUT = re.compile(r"<[^<>\n\d]{4,60}>\Z|<(?=\S+ )[^<>\n\d]{4,60}>\n(?:[^\n]+\.\w{2,5}\Z)?")
+"""What Android writes for media that were not exported: ``<Media omitted>`` in its language, and a file's name."""
 _LEFT_OUT_WORDS = (
     "omitted", "weggelassen", "ausgeschlossen", "omitido", "omitida", "omitidos", "absent", "absente", "omis", "omise",
     "omesso", "omessa", "omessi", "ocultado", "ocultada", "oculto", "oculta", "weggelaten", "pominięto", "utelämnad",
 )  # fmt: skip
 """The last word of what iOS writes for media that were not exported."""
 _EDITED = re.compile(
-    rf"{_GAP}*[{_MARKS}]*<[^<>\n]*(?:edit|bearbeit|modifi|bewerk|redig|измен|редаг|düzen|編集|编辑|편집|muokat)[^<>\n]*>"
+    r"<[^<>\n]{0,60}(?:edit|bearbeit|modifi|bewerk|redig|измен|редаг|düzen"
+    r"|zmien|edytow|uprav|szerkeszt|diedit|chỉnh sửa|تعديل|संपादित|編集|编辑|편집|muokat)[^<>\n]{0,60}>"
     rf"[{_MARKS}]*\Z",
     re.IGNORECASE,
 )
@@ -67,12 +79,33 @@ _DELETED = frozenset(
         "esta mensagem foi apagada", "essa mensagem foi apagada", "você apagou esta mensagem",
         "apagou esta mensagem", "dit bericht is verwijderd", "je hebt dit bericht verwijderd",
         "данное сообщение удалено", "вы удалили данное сообщение", "bu mesaj silindi", "bu mesajı sildiniz",
-        "ta wiadomość została usunięta", "usunięto tę wiadomość", "null",
+        "ta wiadomość została usunięta", "usunięto tę wiadomość", "null", "это сообщение удалено",
+        "вы удалили это сообщение", "det här meddelandet togs bort", "du tog bort det här meddelandet",
+        "此消息已删除", "你删除了此消息", "此訊息已刪除", "你已刪除此訊息", "このメッセージは削除されました",
+        "このメッセージを削除しました", "삭제된 메시지입니다", "이 메시지는 삭제되었습니다", "यह मैसेज मिटाया गया",
+        "आपने यह मैसेज मिटाया", "pesan ini telah dihapus", "anda menghapus pesan ini", "تم حذف هذه الرسالة",
+        "لقد حذفت هذه الرسالة", "tämä viesti poistettiin", "poistit tämän viestin",
+        "הודעה זו נמחקה", "מחקת הודעה זו", "pesan ini dihapus", "denne besked blev slettet", "du slettede denne besked",
+        "denne meldingen ble slettet", "tato zpráva byla odstraněna", "zprávu jste odstranili",
+        "tin nhắn này đã bị xóa", "bạn đã xóa tin nhắn này",
+        "ezt az üzenetet törölték", "acest mesaj a fost șters", "αυτό το μήνυμα διαγράφηκε",
+        "ข้อความนี้ถูกลบแล้ว", "це повідомлення видалено", "ви видалили це повідомлення",
     }
 )  # fmt: skip
 """The texts of deleted messages, in lower case and without a full stop."""
-_KEPT_AFTER_MARK = re.compile(r"(?:poll|umfrage|encuesta|sondage|sondaggio|enquete|location|standort)\b", re.IGNORECASE)
-"""How a text may begin that the program has marked, though the user has written it."""
+_SHARED = frozenset(
+    {
+        "live location shared", "live-standort wird geteilt", "missed voice call", "missed video call",
+        "missed group voice call", "missed group video call", "verpasster sprachanruf", "verpasster videoanruf",
+        "llamada perdida", "videollamada perdida", "appel vocal manqué", "appel vidéo manqué", "chamada de voz perdida",
+        "chamada de vídeo perdida", "waiting for this message", "waiting for this message. this may take a while",
+    }
+)  # fmt: skip
+"""What Android writes after a name for calls and the like, in lower case and without a full stop."""
+_KEPT_AFTER_MARK = re.compile(
+    r"(?:poll|umfrage|encuesta|sondage|sondaggio|enquete|location|standort)\b|[^\n:<>]{3,20}: https?://", re.IGNORECASE
+)
+"""How a text may begin that the program has marked, though the user has written it: a poll, or a place."""
 _CHAT_NAME = re.compile(r"^.*?whatsapp.*?(?:\s-\s|\s(?:with|mit|con|avec|com|met|med|z)\s)(?P<name>.+)$", re.IGNORECASE)
 
 
@@ -121,7 +154,7 @@ class WhatsAppImporter:
         """Yield the messages in the order of the file."""
         with ExportFiles(path) as files:
             names = files.find(*PATTERNS)
-            meter, found = Meter(2 * files.size(names), progress), False
+            meter, found = ProgressMeter(progress, 2 * files.size(names)), False
             for name in names:
                 with files.open(name) as file:
                     order = _find_order(_lines(meter, file, name))
@@ -143,7 +176,7 @@ def _begins_as_chat(head: bytes) -> bool:
     return any(_NAME.match(found.string, found.end()) for found in headers) or len(headers) > 1
 
 
-def _lines(meter: Meter, file: IO[bytes], name: str) -> Iterator[str]:
+def _lines(meter: ProgressMeter, file: IO[bytes], name: str) -> Iterator[str]:
     """The lines of a file, without their ends; raises ``InvalidInput`` if it is not UTF-8."""
     for number, line in enumerate(meter.wrap(file), 1):
         try:
@@ -154,7 +187,7 @@ def _lines(meter: Meter, file: IO[bytes], name: str) -> Iterator[str]:
 
 def _header(line: str) -> re.Match[str] | None:
     """The header of a line that begins a message."""
-    found = _HEADER.match(line)
+    found = _HEADERS[0].match(line) or _HEADERS[1].match(line)
     if found is None:
         return None
     is_ios = bool(found["bracket"]) and bool(found["close"])
@@ -248,18 +281,24 @@ def _text(body: str) -> tuple[str, list[str]]:
     """The text of a message, and what is left out of it; empty if all is."""
     reasons = [MEDIA] * len(_ATTACHED.findall(body))
     body = _EDITED.sub("", _ATTACHED.sub("", body))
-    text = as_text(re.sub(f"[{_MARKS}]", "", body))
-    is_marked = body.lstrip(" ").startswith("\u200e")
-    last_word = text.rpartition(" ")[2].casefold()
+    text = as_text(re.sub(f"[{_MARKS}]", "", body).rstrip())
     if not text:
         return "", reasons or ["a message without text"]
-    if text.casefold().rstrip(".") in _DELETED:
-        return "", [*reasons, DELETED]
-    if _LEFT_OUT.match(text) or ("\u200e" in body and last_word in _LEFT_OUT_WORDS and "\n" not in text):
-        return "", [*reasons, MEDIA]
-    if is_marked and not reasons and not _KEPT_AFTER_MARK.match(text):
-        return "", [SYSTEM]
-    return text, reasons
+    if left_out := _LEFT_OUT.match(text):
+        return text[left_out.end() :].strip(), [*reasons, MEDIA]
+    reason = _reason_to_omit(text, body, has_file=bool(reasons))
+    return ("", [*reasons, reason]) if reason else (text, reasons)
+
+
+def _reason_to_omit(text: str, body: str, *, has_file: bool) -> str | None:
+    """Why a text is left out that the user has not written; ``body`` is the text with the marks of the program."""
+    words = text.casefold().rstrip(".")
+    if words in _DELETED or words.startswith("this message was deleted by admin"):
+        return DELETED
+    if "\u200e" in body and words.rpartition(" ")[2] in _LEFT_OUT_WORDS and "\n" not in text:
+        return MEDIA
+    is_marked = body.lstrip(" ").startswith("\u200e") and not has_file and not _KEPT_AFTER_MARK.match(text)
+    return SYSTEM if is_marked or words in _SHARED else None
 
 
 def _time(header: re.Match[str], order: _DateOrder) -> datetime | None:
@@ -272,7 +311,7 @@ def _time(header: re.Match[str], order: _DateOrder) -> datetime | None:
         hour = hour % 12 + 12 * is_afternoon
     try:
         return datetime(  # noqa: DTZ001  # local time of the phone
-            year + 2000 if year < 100 else year,
+            year + 2000 if year < 100 else year - _BUDDHIST_YEARS if year > _LAST_YEAR else year,
             values[order.month],
             values[order.day],
             hour,

@@ -1,6 +1,7 @@
 """Reads CSV and TSV files with a header: each row is a memory."""
 
 import csv
+import re
 from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
 from typing import Any
@@ -8,22 +9,29 @@ from typing import Any
 from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
+from ....model.text_format import truncate
 from ....model.types import Episode, Omission
 from ....model.validation import MAX_TEXT_CHARS
-from ..folders import ProgressMeter, existing_path, first_bytes, show_path
+from ..files.folders import existing_path, first_bytes, show_path
+from ..files.progress import ProgressMeter
 from ..imported_episodes import FIELD_NAMES, Entry, as_text, build_episode, find_fields
 
 NAME = "csv"
 BROKEN_REST = "the rest of the file, which is not valid CSV"
 LONG_ROW = "a row with more cells than the header"
+TIME = "happened_at"
+"""The field that a mapping may also call "time"."""
+_SEPARATOR = re.compile(r"sep=(.)\s*\Z", re.IGNORECASE)
+_MAX_SHOWN_CHARS = 1_000
+"""Characters of the names of columns in a message."""
 _DELIMITERS = ",;\t|"
 
 
 class CsvImporter:
     """Rows as memories. ``mapping`` says which column is which field, as in ``{"text": "Body", "speaker": "Who"}``.
 
-    Without it columns are found by the names that :data:`.imported_episodes.FIELD_NAMES` lists. Other columns are kept
-    in the metadata.
+    The fields are text, speaker, time, session, title and id. For the others, columns are found by the names that
+    :data:`.imported_episodes.FIELD_NAMES` lists. The rest of the columns is kept in the metadata.
     """
 
     name = NAME
@@ -31,9 +39,10 @@ class CsvImporter:
     fields = {field: ", ".join(names) for field, names in FIELD_NAMES.items() if field not in {"text", "id"}}  # noqa: RUF012
 
     def __init__(self, mapping: Mapping[str, str] | None = None) -> None:
-        self._mapping = dict(mapping or {})
+        self._mapping = {TIME if field == "time" else field: column for field, column in (mapping or {}).items()}
         if unknown := self._mapping.keys() - FIELD_NAMES.keys():
-            raise InvalidInput(f"{show(min(unknown))} is no field; give some of {', '.join(FIELD_NAMES)}")
+            names = ", ".join("time" if name == TIME else name for name in FIELD_NAMES)
+            raise InvalidInput(f"{show(min(unknown))} is no field; give some of {names}")
 
     def matches(self, path: str, /) -> bool:
         """Whether the name ends as these files do, and the first line names a column of texts."""
@@ -41,10 +50,21 @@ class CsvImporter:
             return False
         start = first_bytes(path)
         try:
-            header, _ = _read_header(start.decode(_encoding(start), "replace"))
+            header, _, _ = _read_header(start.decode(_encoding(start), "replace"))
         except (InvalidInput, csv.Error):
             return False
         return "text" in {**find_fields(header), **self._mapping}
+
+    def fields_of(self, path: str, /) -> Mapping[str, str]:
+        """Which column of a file becomes which field of a memory; raises ``InvalidInput`` as :meth:`read` does."""
+        start = first_bytes(path)
+        header, _, _ = _read_header(start.decode(_encoding(start), "replace"))
+        columns = self._columns(header, path)
+        rest = [name for at, name in enumerate(header) if name and at not in columns.values()]
+        return {
+            **{field: f"column {header[at]}" for field, at in columns.items()},
+            **({"metadata": f"column{'s' * (len(rest) > 1)} {_list_names(rest)}"} if rest else {}),
+        }
 
     def read(self, path: str, /, *, progress: Progress | None = None) -> Iterator[Episode | Omission]:
         """Yield the rows in their order."""
@@ -59,10 +79,11 @@ class CsvImporter:
         with root.open("rb") as data:
             file = TextIOWrapper(data, encoding=_encoding(start), errors="replace", newline="")
             try:
-                header, delimiter = _read_header(start.decode(_encoding(start), "replace"))
+                header, delimiter, head_rows = _read_header(start.decode(_encoding(start), "replace"))
                 columns = self._columns(header, path)
                 rows = csv.reader(file, delimiter=delimiter)
-                next(rows, None)
+                for _ in range(head_rows):
+                    next(rows, None)
             except csv.Error as error:
                 raise InvalidInput(f"{show(path)} is no CSV file: {error}") from error
             for line, row in _numbered_rows(rows):
@@ -77,11 +98,16 @@ class CsvImporter:
         """The number of the column of each field."""
         for field, column in self._mapping.items():
             if column not in header:
-                raise InvalidInput(f"{show(path)} has no column {show(column)} for {field}; it has {show(header)}")
+                raise InvalidInput(
+                    f"{show(path)} has no column {show(column)} for {field}; it has {_list_names(header)}"
+                )
         found = {**find_fields(header), **self._mapping}
         if "text" not in found:
             names = ", ".join(FIELD_NAMES["text"])
-            raise InvalidInput(f"{show(path)} has no column of texts: none of {names}; it has {show(header)}")
+            raise InvalidInput(
+                f"{show(path)} has no column of texts: none of {names}; name one of {_list_names(header)} "
+                "as --columns text=NAME"
+            )
         return {field: header.index(column) for field, column in found.items()}
 
 
@@ -113,16 +139,24 @@ def _encoding(start: bytes) -> str:
     return "utf-8-sig"
 
 
-def _read_header(start: str) -> tuple[list[str], str]:
-    """The names of the columns, and the delimiter that the first line has most of."""
-    start = start.removeprefix("\ufeff")
-    first = next(iter(start.splitlines()), "")
-    delimiter = max(_DELIMITERS, key=first.count)
-    header = next(csv.reader(start.splitlines(keepends=True), delimiter=delimiter), [])
+def _read_header(start: str) -> tuple[list[str], str, int]:
+    """The names of the columns, the delimiter, and how many rows these take.
+
+    The delimiter is the one that the first line has most of, or that Excel names in a line before.
+    """
+    lines = start.removeprefix("\ufeff").splitlines(keepends=True)
+    named = _SEPARATOR.match(lines[0]) if lines else None
+    lines = lines[1:] if named else lines
+    delimiter = named[1] if named else max(_DELIMITERS, key=next(iter(lines), "").count)
+    header = next(csv.reader(lines, delimiter=delimiter), [])
     names = [name.strip() for name in header]
     if not any(names):
         raise InvalidInput("the file has no header")
-    return names, delimiter
+    return names, delimiter, 1 + bool(named)
+
+
+def _list_names(header: list[str]) -> str:
+    return truncate(", ".join(filter(None, header)), _MAX_SHOWN_CHARS)
 
 
 def _read_row(

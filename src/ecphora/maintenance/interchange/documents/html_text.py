@@ -11,6 +11,10 @@ _BLOCKS = frozenset(
     }
 )
 _HIDDEN = frozenset({"script", "style", "head", "title", "template", "noscript"})
+_VOID = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+)
+_INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _MANY_LINES = re.compile(r"\n\s*\n\s*")
 _SPACES = re.compile(r"[ \t\f\v\xa0]+")
 
@@ -19,11 +23,16 @@ class _TextParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.parts: list[str] = []
-        self._hidden: list[str] = []
+        self._hidden: str | None = None
+        self._depth = 0
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
-        if tag in _HIDDEN:
-            self._hidden.append(tag)
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "body":  # the head before it may have no end
+            self._hidden = None
+        if self._hidden is not None:
+            self._depth += tag == self._hidden
+        elif tag in _HIDDEN or (tag not in _VOID and _INVISIBLE.search(dict(attrs).get("style") or "")):
+            self._hidden, self._depth = tag, 1
         elif tag in _BLOCKS:
             self.parts.append("\n")
             self.parts += ["- "] if tag == "li" else []
@@ -31,13 +40,14 @@ class _TextParser(HTMLParser):
             self.parts.append("\t")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in self._hidden:
-            del self._hidden[self._hidden.index(tag) :]
+        if self._hidden is not None:
+            self._depth -= tag == self._hidden
+            self._hidden = self._hidden if self._depth else None
         elif tag in _BLOCKS:
             self.parts.append("\n")
 
     def handle_data(self, data: str) -> None:
-        if not self._hidden:
+        if self._hidden is None:
             self.parts.append(data.replace("\r", " ").replace("\n", " "))
 
 

@@ -5,6 +5,7 @@ import email.message
 import email.utils
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC
 from email.header import decode_header
 from email.message import Message
 from pathlib import Path
@@ -14,13 +15,16 @@ from ....model.ids import content_id
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from ..folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, show_path
+from ..files.folders import SourceFile, existing_path, first_bytes, list_files, show_path
+from ..files.progress import ProgressMeter
 from ..imported_episodes import Entry, build_episode
 from .html_text import html_to_text
 
 NAME = "mbox"
 QUOTES_KEPT = "a quoted message, which stays in the text: pip install 'ecphora[import]' cuts it off"
 ATTACHMENT = "an attachment"
+AUTOMATIC = "an automatic reply, or a report of a mail server"
+UNWANTED = "a message that lies in the spam or trash"
 NO_TEXT = "a message without a text"
 UNREADABLE = "a message that cannot be read"
 LARGE = "a message of more than 64 MB"
@@ -29,6 +33,10 @@ MAX_CUT_CHARS = 10_000
 """Characters in which a quoted message must begin to be cut off; the patterns of the library take long for more."""
 _QUOTE = re.compile(r"^\s*>", re.MULTILINE)
 _BLANK_LINES = re.compile(r"\n\s*\n\s*\n")
+_SIGNATURE = "\n-- \n"
+"""The line that all programs put before a signature."""
+_UNWANTED = re.compile(r"(?:\A|,)\s*(?:spam|trash|bin|junk)\s*(?:,|\Z)", re.IGNORECASE)
+"""The labels of Google Takeout for mail that the user has thrown away."""
 _MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 _HEADER = re.compile(
     rb"\A(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?(?:from|date|message-id|received|subject):", re.IGNORECASE
@@ -137,9 +145,14 @@ class _ThreadReader:
             message = email.message_from_bytes(data)
             text, attachments = _body(message)
             headers = {name: _header(message, name) for name in ("From", "To", "Cc", "Subject", "Date", "Message-ID")}
+            labels, kind = _header(message, "X-Gmail-Labels"), message.get_content_type()
+            is_automatic = kind == "multipart/report" or _header(message, "Auto-Submitted").startswith("auto-replied")
             references = _MESSAGE_ID.findall(f"{_header(message, 'References')} {_header(message, 'In-Reply-To')}")
         except Exception:  # noqa: BLE001  # the parser of the standard library raises anything for malformed mail
             yield Omission(UNREADABLE, place)
+            return
+        if is_automatic or _UNWANTED.search(labels):
+            yield Omission(AUTOMATIC if is_automatic else UNWANTED, place)
             return
         yield from (Omission(ATTACHMENT, f"{place}, {name}") for name in attachments)
         if not text.strip():
@@ -194,11 +207,12 @@ def _decode(data: bytes, charset: str | None) -> str:
 
 
 def _date(value: str) -> object:
-    """A date of a header: with its offset; "-0000" says that the offset is unknown, so that it is UTC."""
+    """A date of a header: with its offset; without one, or with "-0000", it is in UTC."""
     if not value:
         return None
     try:
-        return email.utils.parsedate_to_datetime(value)
+        time = email.utils.parsedate_to_datetime(value)
+        return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         return value
 
@@ -221,8 +235,13 @@ def _body(message: Message) -> tuple[str, list[str]]:
         else:
             attachments.append(kind)
     if any(text.strip() for text in plain):
-        return "\n\n".join(text for text in plain if text.strip()), attachments
+        return "\n\n".join(map(_without_signature, filter(str.strip, plain))), attachments
     return "\n\n".join(html_to_text(text) for text in html), attachments
+
+
+def _without_signature(text: str) -> str:
+    said, mark, rest = text.rpartition(_SIGNATURE)
+    return said if mark and not _QUOTE.search(rest) else text
 
 
 def _printable(name: str) -> str:

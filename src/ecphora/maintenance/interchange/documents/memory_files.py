@@ -8,7 +8,8 @@ from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from ..folders import ProgressMeter, SourceFile, existing_path, list_files, read_text, show_path
+from ..files.folders import SourceFile, existing_path, list_files, read_text, show_path
+from ..files.progress import ProgressMeter
 from ..imported_episodes import Entry, build_episode
 from .frontmatter import BAD_FRONTMATTER, load_frontmatter, split_frontmatter
 
@@ -18,6 +19,8 @@ FOLDER_NAMES = frozenset({"memory", "memories"})
 """Folders all of whose Markdown files are memories."""
 _LEFT_OUT = frozenset({"node_modules", "vendor", "target", "dist", "build", "venv", "__pycache__"})
 _DAY = re.compile(r"(?<!\d)(\d{4}-\d\d-\d\d)(?!\d)")
+_REFERENCE = re.compile(r"@[\w./~-]+\Z")
+"""How Claude Code includes another file."""
 _BULLET = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s+|\Z)")
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
 
@@ -85,6 +88,9 @@ def _read_file(file: SourceFile, text: str) -> Iterator[Episode | Omission]:
         yield Omission(BAD_FRONTMATTER, file.place)
     day = _DAY.search(file.path.stem)
     for line, headings, part in _parts(body):
+        if _REFERENCE.match(part):
+            yield Omission("a reference to another file", file.place)
+            continue
         dated = [found[1] for heading in headings if (found := _DAY.search(heading))]
         entry = Entry(
             f"{file.place}, line {line + 1 + text.count(chr(10), 0, len(text) - len(body))}",

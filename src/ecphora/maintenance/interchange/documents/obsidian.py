@@ -10,13 +10,17 @@ from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from ..folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, read_text
+from ..files.folders import SourceFile, existing_path, first_bytes, list_files, read_text
+from ..files.progress import ProgressMeter
 from ..imported_episodes import Entry, as_time, build_episode
 from .frontmatter import BAD_FRONTMATTER, load_frontmatter, split_frontmatter
 
 NAME = "obsidian"
 DATE_KEYS = ("date", "created", "created_at", "date_created", "date created", "creation_date", "day")
 """The keys of the frontmatter that say when a note was written, the surest first."""
+DRAWING = "excalidraw-plugin"
+"""The key of the frontmatter of a drawing."""
+_BOARD_SETTINGS = re.compile(r"^%% kanban:settings.*?%%", re.MULTILINE | re.DOTALL)
 _TEMPLATES = frozenset({"templates", "_templates", "template"})
 _DAILY_NAME = re.compile(r"(\d{4})[-_. ]?(\d\d)[-_. ]?(\d\d)(?!\d)")
 _LINK = re.compile(r"!?\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
@@ -86,6 +90,10 @@ def _read_note(file: SourceFile, text: str) -> Iterator[Episode | Omission]:
     if header is None:
         yield Omission(BAD_FRONTMATTER, file.place)
         header = {}
+    if DRAWING in header:
+        yield Omission("a drawing", file.place)
+        return
+    body = _BOARD_SETTINGS.sub("", body)
     plain = _CODE.sub(" ", body)
     links = list(dict.fromkeys(link.strip() for link in _LINK.findall(plain) if link.strip()))
     tags = list(dict.fromkeys([*_tags_of(header), *_TAG.findall(plain)]))
@@ -103,17 +111,15 @@ def _read_note(file: SourceFile, text: str) -> Iterator[Episode | Omission]:
 
 
 def _date_of(name: str, header: Mapping[str, Any]) -> object:
-    """When a note was written: as its frontmatter says, or the day that its name begins with."""
-    given = next((header[key] for key in DATE_KEYS if _is_time(header.get(key))), None)
-    if given is not None:
-        return given
+    """When a note was written: as its frontmatter says, or the day that its name begins with.
+
+    If neither is a time, the text of the frontmatter, so that it is reported.
+    """
+    values = {key.lower(): value.strip("[] ") for key, value in header.items() if isinstance(value, str)}
+    given = [values[key] for key in DATE_KEYS if values.get(key)]
     day = _DAILY_NAME.match(name)
-    found = f"{day[1]}-{day[2]}-{day[3]}" if day else None
-    return found if found and as_time(found) else None
-
-
-def _is_time(value: object) -> bool:
-    return isinstance(value, str) and as_time(value) is not None
+    found = [*given, *([f"{day[1]}-{day[2]}-{day[3]}"] if day else [])]
+    return next((one for one in found if as_time(one) is not None), given[0] if given else None)
 
 
 def _tags_of(header: Mapping[str, Any]) -> list[str]:

@@ -21,7 +21,8 @@ from ....model.reprs import show
 from ....model.times import parse_time
 from ....model.types import Episode, Kind, Link, Media, Node, NodeId, Omission, TransferResult, WriteBatch
 from ....remember.documents import reassemble
-from ..folders import ProgressMeter, SourceFile, existing_path, first_bytes, list_files, read_text
+from ..files.folders import SourceFile, open_folder, read_text
+from ..files.progress import ProgressMeter
 from ..imported_episodes import UNREADABLE_TIME, Entry, as_metadata, build_episode, episode_or_omission
 from ..supersession import Successor, predecessors_first
 from .frontmatter import BAD_FRONTMATTER, dump_frontmatter, load_frontmatter, split_frontmatter
@@ -38,6 +39,8 @@ PRODUCER = "ecphora/1"
 """Who generated a file, with the version of the keys in it; a file of another producer is read as any concept."""
 _LINK = re.compile(r"\]\(([^)\s:]+\.md)(?:#[^)\s]*)?\)")
 _TYPE_LINE = re.compile(rb"^type[ \t]*:[ \t]*\S", re.MULTILINE)
+_MAX_STARTS = 20
+"""The concepts of a bundle without an index that are looked at to recognize it."""
 _MAX_SLUG_CHARS = 40
 _MAX_TITLE_CHARS = 80
 
@@ -46,7 +49,7 @@ class OkfImporter:
     """Concepts as memories. ``status``, ``stale_after`` and ``verified`` are kept, and give a memory its trust."""
 
     name = NAME
-    title = "Open Knowledge Format (OKF), a folder of Markdown files; also the folder that Ecphora exports"
+    title = "Open Knowledge Format (OKF), a folder of Markdown files or its archive; Ecphora exports such a folder"
     fields = {  # noqa: RUF012  # the port asks for a mapping
         "title": "title, or the name of the file", "happened_at": "happened_at, generated.at or timestamp",
         "speaker": "speaker, or the person in generated.by", "session": "session", "source": "source",
@@ -55,23 +58,31 @@ class OkfImporter:
     def matches(self, path: str, /) -> bool:
         """Whether it is a folder whose index names the version, or whose first files are all concepts."""
         try:
-            root = Path(path)
-            if not root.is_dir() or (root / ".obsidian").exists():
+            if (Path(path) / ".obsidian").exists():
                 return False
-            if b"okf_version" in first_bytes(root / "index.md", 1_000):
-                return True
-            files = (one for one in list_files(root, (".md",)) if isinstance(one, SourceFile) and _is_concept(one))
-            starts = [first_bytes(file.path, 4_096) for file, _ in zip(files, range(20), strict=False)]
+            starts = list[bytes]()
+            with open_folder(path, (".md",)) as found:
+                for one in found:
+                    if not isinstance(one, SourceFile):
+                        continue
+                    if one.place == "index.md" and b"okf_version" in _start(one):
+                        return True
+                    if _is_concept(one) and len(starts) < _MAX_STARTS:
+                        starts.append(_start(one))
+                    elif "/" in one.place and len(starts) == _MAX_STARTS:
+                        break
             return bool(starts) and all(one.startswith(b"---") and _TYPE_LINE.search(one) for one in starts)
-        except (OSError, ValueError):
+        except (InvalidInput, OSError, ValueError):
             return False
 
     def read(self, path: str, /, *, progress: Progress | None = None) -> Iterator[Episode | Omission]:
         """Yield the concepts, each behind the one that it supersedes."""
-        root = existing_path(path)
-        if not root.is_dir():
-            raise InvalidInput(f"{show(path)} is no folder; give the folder of the bundle")
-        return predecessors_first(_read_bundle(root, progress))
+        return predecessors_first(_read_bundle(path, progress))
+
+
+def _start(file: SourceFile) -> bytes:
+    with file.open() as data:
+        return data.read(4_096)
 
 
 def _is_concept(file: SourceFile) -> bool:
@@ -81,23 +92,24 @@ def _is_concept(file: SourceFile) -> bool:
 # ---- reading
 
 
-def _read_bundle(root: Path, progress: Progress | None) -> Iterator[Successor | Omission]:
-    found = list(list_files(root, (".md",)))
-    files = [one for one in found if isinstance(one, SourceFile) and _is_concept(one)]
-    meter = ProgressMeter(progress, sum(file.size for file in files))
-    yield from (one for one in found if isinstance(one, Omission))
-    count = 0
-    for file in files:
-        text = read_text(file)
-        items = list(_read_concept(file, text)) if isinstance(text, str) else [text]
-        count += any(one != Omission(NO_TYPE, file.place) for one in items)
-        if not count and file is files[-1]:
-            break
-        yield from items
-        meter.advance(file.size)
-    if not count:
-        raise InvalidInput(f"{show(str(root))} has no concept: no Markdown file with a type in its frontmatter")
-    meter.finish()
+def _read_bundle(path: str, progress: Progress | None) -> Iterator[Successor | Omission]:
+    with open_folder(path, (".md",)) as listing:
+        found = list(listing)
+        files = [one for one in found if isinstance(one, SourceFile) and _is_concept(one)]
+        meter = ProgressMeter(progress, sum(file.size for file in files))
+        yield from (one for one in found if isinstance(one, Omission))
+        count = 0
+        for file in files:
+            text = read_text(file)
+            items = list(_read_concept(file, text)) if isinstance(text, str) else [text]
+            count += any(one != Omission(NO_TYPE, file.place) for one in items)
+            if not count and file is files[-1]:
+                break
+            yield from items
+            meter.advance(file.size)
+        if not count:
+            raise InvalidInput(f"{show(path)} has no concept: no Markdown file with a type in its frontmatter")
+        meter.finish()
 
 
 def _read_concept(file: SourceFile, text: str) -> Iterator[Successor | Omission]:

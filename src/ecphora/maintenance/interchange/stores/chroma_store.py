@@ -9,7 +9,8 @@ from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from ..folders import ProgressMeter, existing_path
+from ..files.folders import existing_path
+from ..files.progress import ProgressMeter
 from ..imported_episodes import Entry, build_episode, find_fields
 from .sqlite_files import DAMAGED_REST, columns, count_rows, has_columns, open_read_only, rows_until_damage
 

@@ -5,6 +5,7 @@ Graphiti keeps no file format of its own; the JSON is what its models give: an o
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from ..folders import ProgressMeter, existing_path, first_bytes, show_path
+from ..files.folders import existing_path, first_bytes, show_path
+from ..files.json_stream import BROKEN_REST, ITEMS, BrokenJson, read_values
+from ..files.progress import ProgressMeter
 from ..imported_episodes import Entry, as_time, build_episode
 from ..supersession import Successor, predecessors_first
-from .json_items import BROKEN_REST, BrokenRest, read_items
 
 NAME = "graphiti"
 ENTITY_NODE = "an entity, which follows from the facts"
@@ -54,27 +56,27 @@ class GraphitiImporter:
 
 def _read_graph(root: Path, meter: ProgressMeter) -> Iterator[Successor | Omission]:
     successors, ended = _find_successors(root, meter)
-    place, found = show_path(root.name), 0
-    try:
-        for number, (key, item) in enumerate(read_items(root, meter), 1):
-            origin = f"{place}, item {number}"
-            if key in _NODE_KEYS:
-                yield Omission(ENTITY_NODE, origin)
-            elif not isinstance(item, Mapping):
-                if key is None or isinstance(item, list | dict):
+    name, found = show_path(root.name), 0
+    with root.open("rb") as file:
+        try:
+            for number, (place, item) in enumerate(read_values(meter.wrap(file), name, ITEMS), 1):
+                origin = f"{name}, item {number}"
+                if place[0] in _NODE_KEYS:
+                    yield Omission(ENTITY_NODE, origin)
+                elif not isinstance(item, Mapping):
                     yield Omission(UNKNOWN_ITEM, origin)
-            elif isinstance(item.get("fact"), str):
-                found += 1
-                yield from _read_fact(item, origin, successors, ended)
-            elif _content_of(item) is not None:
-                found += 1
-                yield from _read_episode(item, origin)
-            else:
-                yield Omission(UNKNOWN_ITEM, origin)
-    except BrokenRest:
-        if not found:
-            raise InvalidInput(f"{show(str(root))} is not valid JSON") from None
-        yield Omission(BROKEN_REST, place)
+                elif isinstance(item.get("fact"), str):
+                    found += 1
+                    yield from _read_fact(item, origin, successors, ended)
+                elif _content_of(item) is not None:
+                    found += 1
+                    yield from _read_episode(item, origin)
+                else:
+                    yield Omission(UNKNOWN_ITEM, origin)
+        except BrokenJson:
+            if not found:
+                raise
+            yield Omission(BROKEN_REST, name)
     if not found:
         raise InvalidInput(f"{show(str(root))} has no episode and no fact of Graphiti")
     meter.finish()
@@ -88,9 +90,9 @@ def _find_successors(root: Path, meter: ProgressMeter) -> tuple[dict[str, str], 
     """
     beginnings: dict[tuple[str, datetime], list[tuple[str, str]]] = {}
     endings: list[tuple[str, str, str, datetime]] = []
-    try:
-        for key, item in read_items(root, meter):
-            if key in _NODE_KEYS or not isinstance(item, Mapping) or not isinstance(item.get("fact"), str):
+    with root.open("rb") as file, suppress(BrokenJson):  # the second reading reports it
+        for place, item in read_values(meter.wrap(file), root.name, ITEMS):
+            if place[0] in _NODE_KEYS or not isinstance(item, Mapping) or not isinstance(item.get("fact"), str):
                 continue
             subject, relation = str(item.get("source_node_uuid")), str(item.get("name"))
             start, end = as_time(item.get("valid_at"), UTC), _end_of(item)
@@ -98,8 +100,6 @@ def _find_successors(root: Path, meter: ProgressMeter) -> tuple[dict[str, str], 
                 beginnings.setdefault((subject, start), []).append((_key_of(item), relation))
             if end:
                 endings.append((_key_of(item), subject, relation, end))
-    except BrokenRest:
-        pass  # the second reading reports it
     supersedes: dict[str, str] = {}
     for key, subject, relation, end in endings:
         later = [one for one in beginnings.get((subject, end), ()) if one[0] != key]

@@ -9,7 +9,8 @@ from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from ..folders import ProgressMeter, existing_path, show_path
+from ..files.folders import existing_path, show_path
+from ..files.progress import ProgressMeter
 from ..imported_episodes import FIELD_NAMES, Entry, build_episode, find_fields
 from .sqlite_files import DAMAGED_REST, columns, count_rows, has_columns, open_read_only, rows_until_damage
 
@@ -99,6 +100,8 @@ def _text_of(content: Mapping[str, object]) -> tuple[str, str]:
             return str(content[key]), key
     lines = []
     for key, one in content.items():
+        if one in (None, "", [], {}):
+            continue
         shown = one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
         lines.append(f"{key}: {shown}")
     return "\n".join(lines), ""

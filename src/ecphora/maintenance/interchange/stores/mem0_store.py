@@ -11,10 +11,11 @@ from ....errors import InvalidInput
 from ....model.ports import Progress
 from ....model.reprs import show
 from ....model.types import Episode, Omission
-from ..folders import ProgressMeter, existing_path, first_bytes, show_path
+from ..files.folders import existing_path, first_bytes, show_path
+from ..files.json_stream import BROKEN_REST, ITEMS, BrokenJson, read_values
+from ..files.progress import ProgressMeter
 from ..imported_episodes import Entry, build_episode
 from ..supersession import Successor, predecessors_first
-from .json_items import BROKEN_REST, BrokenRest, read_items
 from .sqlite_files import DAMAGED_REST, columns, count_rows, has_columns, is_sqlite, open_read_only, rows_until_damage
 
 NAME = "mem0"
@@ -118,25 +119,26 @@ def _context_messages(connection: sqlite3.Connection, place: str) -> Iterator[Om
 
 def _read_json(root: Path, progress: Progress | None) -> Iterator[Episode | Omission]:
     meter = ProgressMeter(progress, root.stat().st_size)
-    place, count, found = show_path(root.name), 0, 0
-    try:
-        for key, item in read_items(root, meter):
-            if key in {"relations", "graph"}:
-                yield Omission(GRAPH_RELATION, f"{place}, relation")
-            elif key in {None, "results", "memories"}:
-                count += 1
-                origin = f"{place}, memory {count}"
-                if isinstance(item, Mapping) and isinstance(_memory_of(item), str):
-                    found += 1
-                    yield from build_episode(NAME, _json_entry(item, origin))
-                elif found:
-                    yield Omission(NOT_A_MEMORY, origin)
-                else:
-                    raise InvalidInput(f"{show(str(root))} does not begin with a memory of mem0")
-    except BrokenRest:
-        if not found:
-            raise InvalidInput(f"{show(str(root))} is not valid JSON") from None
-        yield Omission(BROKEN_REST, place)
+    name, count, found = show_path(root.name), 0, 0
+    with root.open("rb") as file:
+        try:
+            for place, item in read_values(meter.wrap(file), name, ITEMS):
+                if place[0] in {"relations", "graph"}:
+                    yield Omission(GRAPH_RELATION, f"{name}, relation")
+                elif len(place) == 1 or place[0] in {"results", "memories"}:
+                    count += 1
+                    origin = f"{name}, memory {count}"
+                    if isinstance(item, Mapping) and isinstance(_memory_of(item), str):
+                        found += 1
+                        yield from build_episode(NAME, _json_entry(item, origin))
+                    elif found:
+                        yield Omission(NOT_A_MEMORY, origin)
+                    else:
+                        raise InvalidInput(f"{show(str(root))} does not begin with a memory of mem0")
+        except BrokenJson:
+            if not found:
+                raise
+            yield Omission(BROKEN_REST, name)
     if not found:
         raise InvalidInput(f"{show(str(root))} has no memory of mem0")
     meter.finish()

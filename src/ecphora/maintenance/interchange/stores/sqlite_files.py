@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ....errors import InvalidInput
 from ....model.reprs import show
-from ..folders import first_bytes
+from ..files.folders import first_bytes
 
 DAMAGED_REST = "the rest of the file, which is damaged"
 _MAGIC = b"SQLite format 3\0"

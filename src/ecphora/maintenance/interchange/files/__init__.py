@@ -1,0 +1,1 @@
+"""The files of other programs: folders, archives, JSON in parts, and the progress of reading them."""
