@@ -100,7 +100,7 @@ def test_file_of_bytes_comes_back(store: EcphoraStore) -> None:
 
 
 def test_long_file_is_read_in_pages_and_takes_a_few_times_its_length(tmp_path: Path) -> None:
-    """Each chunk of a text has the metadata of the whole: copies of the value would grow with the square of its length."""
+    """Each chunk has the metadata of the whole text: copies of the value would grow with the square of its length."""
     text = "".join(f"Line {number} is about item {number * 7}.\n" for number in range(2_000))
     with Memory(tmp_path / "agent.db", embedder=HashingEmbedder(64)) as memory:
         files = files_of(EcphoraStore(memory, fields=["content"]), "ana")
