@@ -124,11 +124,12 @@ class EcphoraStore(BaseStore):
             graph = builder.compile(store=store)
 
     ``memory`` holds the items; whoever opened it closes it. ``fields`` are the paths of the texts that are indexed
-    where ``put`` names none, by default the whole value; ``["content"]`` suits deepagents and LangMem, whose values have
-    more than a text. ``memory_fields`` says under which key a value tells who said it, in which session, when, and under
-    what title: ``{"speaker": "author", "happened_at": "date"}``; these keys are not indexed. ``ttl`` is the host's ``TTLConfig``. Items that have expired are never returned; ``sweep_ttl`` erases
-    them, as do calls when ``sweep_interval_minutes`` have passed. As in ``SqliteStore``, reading prolongs a life only
-    if ``ttl`` sets ``refresh_on_read``. ``clock`` tells the times of items.
+    where ``put`` names none, by default the whole value; ``["content"]`` suits deepagents and LangMem, whose values
+    have more than a text. ``memory_fields`` says under which key a value tells who said it, in which session, when, and
+    under what title: ``{"speaker": "author", "happened_at": "date"}``; these keys are not indexed. ``ttl`` is the
+    host's ``TTLConfig``. Items that have expired are never returned; ``sweep_ttl`` erases them, as do calls when
+    ``sweep_interval_minutes`` have passed. As in ``SqliteStore``, reading prolongs a life only if ``ttl`` sets
+    ``refresh_on_read``. ``clock`` tells the times of items.
 
     A search with a query ranks by :meth:`Memory.recall`, and its items are :class:`RecalledItem`; their scores compare
     within one search only. An item with ``index=False`` is listed, but no query finds it. A search without a query
