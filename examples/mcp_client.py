@@ -33,7 +33,7 @@ async def use_memory(db: Path) -> None:
         assert tools == ["remember", "recall", "update", "forget", "find"]
 
         await call(client, "remember", texts=["Ana moved to Porto."], speaker="Ana", happened_at="2026-05-03")
-        reply = await call(client, "recall", question="Where does Ana live?")
+        reply = await call(client, "recall", question="Where did Ana move?")
         assert "Ana moved to Porto." in reply
 
         resources = (await client.list_resources()).resources
@@ -43,7 +43,7 @@ async def use_memory(db: Path) -> None:
         match = re.search(r'<memory id="([^"]+)"', reply)
         assert match, reply
         await call(client, "forget", ids=[match[1]])
-        assert "Porto" not in await call(client, "recall", question="Where does Ana live?")
+        assert "Porto" not in await call(client, "recall", question="Where did Ana move?")
         assert not (await client.list_resources()).resources
 
 

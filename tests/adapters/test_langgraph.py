@@ -71,6 +71,38 @@ def keys(items: list[SearchItem]) -> list[str]:
     return [item.key for item in items]
 
 
+# ---- long values
+
+
+def test_long_value_is_found_as_short_ones_are(store: EcphoraStore, clock: Clock) -> None:
+    notes = " ".join(f"The boat number {number} is green." for number in range(200))
+    store.put(ANA, "boats", {"text": notes, "kind": "list"}, index=["text"], ttl=60)
+    store.put(ANA, "bikes", {"text": "The bike is green.", "kind": "list"}, index=["text"])
+    store.put(("users", "bo"), "boats", {"text": notes, "kind": "list"}, index=["text"])
+    for conditions in ({}, {"kind": "list"}, {"text": {"$gt": "The boat number 0"}}):
+        found = store.search(ANA, query="boat number 7", filter=conditions)
+        assert keys(found)[0] == "boats"
+        assert found[0].value["text"] == notes
+        assert set(keys(found)) <= {"boats", "bikes"}
+    assert keys(store.search(ANA, query="boat number 7", filter={"kind": "note"})) == []
+    assert set(keys(store.search(ANA, filter={"kind": "list"}))) == {"boats", "bikes"}
+    clock.move(minutes=61)
+    assert keys(store.search(ANA, query="boat number 7", filter={"kind": "list"})) == ["bikes"]
+    assert store.sweep_ttl() == 1
+
+
+def test_value_may_become_long_and_short_again(store: EcphoraStore, memory: Memory) -> None:
+    for text in ("Green boats.", "Green boats. " * 300, "Red boats.", "Red boats. " * 300):
+        store.put(ANA, "boats", {"text": text})
+        assert [item.value["text"] for item in store.search(ANA, query="boats")] == [text]
+        assert len(store.search(ANA)) == 1
+    store.put(ANA, "boats", {"text": "Red boats. " * 300}, index=False)
+    assert store.search(ANA, query="boats") == []
+    assert memory.count() == 1
+    store.delete(ANA, "boats")
+    assert memory.count() == 0
+
+
 # ---- put, get, delete
 
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora import Memory
-from ecphora.cli.hook import EVENTS, SilentCommand, hook
+from ecphora.cli.hook import EVENTS, MAX_CHARS, SilentCommand, hook
 from ecphora.cli.main import main
 from ecphora.language.terms import estimate_tokens
 from ecphora.models.embedders.hashing import HashingEmbedder
@@ -188,6 +188,32 @@ def test_exchange_with_a_secret_is_not_stored(place: str, project: Path) -> None
     stop(project, transcript_path=claude_transcript(project, **{place: f"The key is sk-{'a1B2' * 8}."}))
     assert stored(project) == []
     assert not user_db().exists()
+
+
+@pytest.mark.medium
+def test_of_a_long_message_the_beginning_and_the_end_are_stored(project: Path) -> None:
+    log = "".join(f"Line {number} of the log.\n" for number in range(60_000))
+    stop(project, transcript_path=claude_transcript(project, asked=f"Why does it fail?\n{log}", replied=f"{log}Fixed."))
+    (_, asked), (_, replied) = stored(project)
+    assert (len(asked), len(replied)) == (MAX_CHARS + 3, MAX_CHARS + 3)
+    assert asked.startswith("Why does it fail?\nLine 0 of")
+    assert replied.endswith("of the log.\nFixed.")
+
+
+@pytest.mark.medium
+def test_secret_in_the_part_that_is_not_stored_counts(project: Path) -> None:
+    lines = "A line of the log.\n" * 1_000
+    stop(project, transcript_path=claude_transcript(project, asked=f"{lines}-----BEGIN PRIVATE KEY-----\n{lines}"))
+    assert stored(project) == []
+
+
+@pytest.mark.medium
+def test_half_of_a_character_is_replaced(project: Path) -> None:
+    """A host that cuts texts may leave half of a surrogate pair."""
+    stop(project, prompt=f"{DECISION} \ud83d", last_assistant_message="Done.")
+    assert stored(project)[0] == ("user", f"{DECISION} ?")
+    asked = claude(project, "UserPromptSubmit", session_id="s2", prompt=f"{QUESTION} \ud83d")
+    assert DECISION in run("UserPromptSubmit", asked).stdout
 
 
 # ---- recalling
@@ -367,8 +393,9 @@ def test_switch_turns_the_hooks_off(remembered: Path, monkeypatch: pytest.Monkey
     payload = claude(remembered, "UserPromptSubmit", session_id="s2", prompt=QUESTION)
     monkeypatch.setenv("ECPHORA_HOOK", "on")
     assert run("UserPromptSubmit", payload).stdout
-    monkeypatch.setenv("ECPHORA_HOOK", "off")
-    assert run("UserPromptSubmit", payload).stdout == ""
+    for value in ("0", "no", "False", " OFF "):
+        monkeypatch.setenv("ECPHORA_HOOK", value)
+        assert run("UserPromptSubmit", payload).stdout == ""
     stop(remembered, transcript_path=claude_transcript(remembered, asked="Another."))
     assert len(stored(remembered)) == 2
 
@@ -385,6 +412,22 @@ def test_host_that_stops_listening_is_no_failure(remembered: Path, monkeypatch: 
     with pytest.raises(SystemExit) as exit_:
         main(["hook", "UserPromptSubmit", "--embedder", "hashing"])
     assert exit_.value.code == 0
+
+
+@pytest.mark.slow
+def test_hook_gives_up_in_time(project: Path) -> None:
+    """Here because the host never ends its JSON; a file that another process has locked is the usual reason."""
+    command = [sys.executable, "-m", "ecphora.cli.main", "hook", "Stop", "--seconds", "0.5"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(b"{")
+        process.stdin.flush()
+        try:
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
+        assert process.stdout.read() == b""
 
 
 # ---- the plug-in

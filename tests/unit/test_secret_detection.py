@@ -1,6 +1,7 @@
 """What looks like a secret, without and with the detectors of detect-secrets."""
 
 import sys
+import time
 from types import ModuleType
 from typing import Any
 
@@ -37,6 +38,21 @@ def test_key_of_a_service_is_a_secret(prefix: str) -> None:
         'api_key: "abcd1234efgh"',
         "The token = 12345678",
         "export AWS_SECRET_ACCESS_KEY='wJalrXUtnFEMI7'",
+        "key-0123456789abcdef0123456789abcdef",
+        "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw",
+        "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXX",
+        "https://discord.com/api/webhooks/123456789012345678/AbCdEfGhIjKlMnOpQrSt",
+        "https://x.blob.core.windows.net/c?sv=2022-11-02&sig=Zm9vYmFyYmF6cXV4Zm9v",
+        "redis://:s3cretpw@cache:6379",
+        "PuTTY-User-Key-File-2: ssh-rsa",
+        "Use this:\n  DB_PASS=hunter-secret\n",
+        "export SECRET_KEY_BASE=abcdefghijklmnop",
+        "My password is hunter2hunter2",
+        "パスワードは hunter2hunter2 です",
+        "mysql --password hunter22x -u root",
+        "machine x login ana password hunter2hunter2",
+        "Authorization: Bearer AbCd1234EfGh5678",
+        "curl -u ana:hunterpass https://example.org",
     ],
 )
 def test_secret_is_found(text: str) -> None:
@@ -56,10 +72,26 @@ def test_secret_is_found(text: str) -> None:
         "The server is at 10.0.0.8, docs at https://example.org/a:b",
         "I took the risk-averse path; the task-based-scheduler-of-the-team is late.",
         "Fix the ask-for-confirmation-dialog and the disk-usage-report-generator.",
+        "api_key = os.environ['OPENAI_API_KEY_2']",
+        "API_KEY=${{ secrets.API_KEY_1 }}",
+        "DEBUG_TOKEN=true",
+        "docker run -u 1000:1000 image",
+        "The password is required and has 8 characters.",
+        "Add a key-value-store-for-the-sessions.",
     ],
 )
 def test_ordinary_text_is_no_secret(text: str) -> None:
     assert not has_secret(text)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_detectors")
+@pytest.mark.parametrize("part", ["password", "token_", "://a:b", "eyJ", "a.b:", "A_", "-u a", "x"])
+def test_time_grows_with_the_length_of_a_text(part: str) -> None:
+    """With its square, these would take minutes."""
+    start = time.process_time()
+    assert not has_secret(part * (800_000 // len(part)))
+    assert time.process_time() - start < 20  # seconds
 
 
 def test_detectors_are_asked_line_by_line_and_verify_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """LangGraph: a memory as the store of a graph (``BaseStore`` of langgraph-checkpoint 4.3, as LangGraph 1.2 uses it).
 
 An item is a memory for each of its indexed texts, or one if none is indexed. Every one of them has the item's value, as
-JSON, in its metadata. A search with a query is a recall: an item ranks by the best of its texts.
+JSON, in its metadata. Each chunk of a text would have a copy, so a long value has a memory of its own, the first one,
+whose text is the path. A search with a query is a recall: an item ranks by the best of its texts.
 """
 
 import asyncio
@@ -69,6 +70,8 @@ The path is the namespace and the key as JSON. ``WITHIN`` has the namespace and 
 """
 PARTS, CREATED, UPDATED, TTL, EXPIRES = "item_parts", "item_created", "item_updated", "item_ttl", "item_expires"
 """Metadata: the number of texts, the times of the item, its time to live in minutes, and its end in epoch seconds."""
+MAX_COPIED_CHARS = 2_000
+"""The longest value, as JSON, of which each text has a copy."""
 WHOLE = "$"
 """The path that means the whole value."""
 MEMORY_FIELDS = ("speaker", "session", "happened_at", "title")
@@ -121,11 +124,12 @@ class EcphoraStore(BaseStore):
             graph = builder.compile(store=store)
 
     ``memory`` holds the items; whoever opened it closes it. ``fields`` are the paths of the texts that are indexed
-    where ``put`` names none, by default the whole value. ``memory_fields`` says under which key a value tells who said
-    it, in which session, when, and under what title: ``{"speaker": "author", "happened_at": "date"}``; these keys are
-    not indexed. ``ttl`` is the host's ``TTLConfig``. Items that have expired are never returned; ``sweep_ttl`` erases
-    them, as do calls when ``sweep_interval_minutes`` have passed. As in ``SqliteStore``, reading prolongs a life only
-    if ``ttl`` sets ``refresh_on_read``. ``clock`` tells the times of items.
+    where ``put`` names none, by default the whole value; ``["content"]`` suits deepagents and LangMem, whose values
+    have more than a text. ``memory_fields`` says under which key a value tells who said it, in which session, when, and
+    under what title: ``{"speaker": "author", "happened_at": "date"}``; these keys are not indexed. ``ttl`` is the
+    host's ``TTLConfig``. Items that have expired are never returned; ``sweep_ttl`` erases them, as do calls when
+    ``sweep_interval_minutes`` have passed. As in ``SqliteStore``, reading prolongs a life only if ``ttl`` sets
+    ``refresh_on_read``. ``clock`` tells the times of items.
 
     A search with a query ranks by :meth:`Memory.recall`, and its items are :class:`RecalledItem`; their scores compare
     within one search only. An item with ``index=False`` is listed, but no query finds it. A search without a query
@@ -247,22 +251,23 @@ class EcphoraStore(BaseStore):
     def _put(self, path: str, op: PutOp, value: str) -> None:
         now, old = self._clock(), self._records.get(path)
         lives_on = old is not None and self._is_live().matches(old.node.metadata)
-        texts = self._texts(op)
+        texts, is_long = self._texts(op), len(value) > MAX_COPIED_CHARS
+        written = [path, *texts] if is_long else texts or [value]
         labels = list(op.namespace)
         metadata: dict[str, Any] = {
             ITEM: path,
-            VALUE: value,
             WITHIN: [json.dumps(labels[:count]) for count in range(1, len(labels) + 1)],
-            INDEXED: bool(texts),
-            PARTS: max(1, len(texts)),
+            PARTS: len(written),
             CREATED: old.metadata[CREATED] if old is not None and lives_on else now.isoformat(),
             UPDATED: now.isoformat(),
         }
         if op.ttl is not None:
             metadata |= {TTL: op.ttl, EXPIRES: _end(now, op.ttl)}
         told = {"happened_at": now} | self._told(op)
-        for part, text in enumerate(texts or [value]):
-            self._records.put(_part_key(path, part), text[:MAX_TEXT_CHARS], metadata | {PART: part}, **told)
+        for part, text in enumerate(written):
+            own: dict[str, Any] = {PART: part, INDEXED: bool(texts) and (part > 0 or not is_long)}
+            own |= {VALUE: value} if part == 0 or not is_long else {}
+            self._records.put(_part_key(path, part), text[:MAX_TEXT_CHARS], metadata | own, **told)
         self._records.delete(_part_key(path, part) for part in range(metadata[PARTS], _count_parts(old)))
 
     def _told(self, op: PutOp) -> dict[str, Any]:
@@ -287,8 +292,9 @@ class EcphoraStore(BaseStore):
         return [text for text in texts if strip_invisible(text).strip()]
 
     def _texts_at(self, value: dict[str, Any], path: str) -> list[str]:
-        """The texts at a path. A whole value with one text and nothing else is this text, unless the host embeds."""
-        match list(_leaves(value)) if path == WHOLE and self.index_config is None else []:
+        """The texts at a path. A value with one text and nothing else is this text, unless the host embeds."""
+        found = value if path == WHOLE else _look_up(value, path)
+        match list(_leaves(found)) if self.index_config is None else []:
             case [str(text)]:
                 return [text]
         return list(get_text_at_path(value, path))
@@ -338,16 +344,16 @@ class EcphoraStore(BaseStore):
     def _is_live(self) -> Condition:
         return ~Exists(EXPIRES) | Gt(EXPIRES, self._clock().timestamp())
 
-    def _condition(self, op: SearchOp) -> Condition:
-        """The memories of the items that a search may return."""
-        condition = self._is_live()
+    def _condition(self, op: SearchOp, part: Condition) -> Condition:
+        """The memories of the items that a search may return, which meet the condition ``part``."""
+        condition = part & self._is_live()
         namespace = json.dumps(list(op.namespace_prefix)) if op.namespace_prefix else ""
         if namespace:
             condition &= Eq(WITHIN, namespace)
         return condition & _ValueCondition(namespace, op.filter) if op.filter else condition
 
     def _list(self, op: SearchOp) -> tuple[list[Record], list[SearchItem]]:
-        found = self._records.find(Eq(PART, 0) & self._condition(op), newest_first=True)
+        found = self._records.find(self._condition(op, Eq(PART, 0)), newest_first=True)
         if self._prolongs:  # a prolonged life is recorded too
             found = iter(sorted(found, key=lambda head: str(head.metadata[UPDATED]), reverse=True))
         heads = list(islice(found, *_page(op)))
@@ -355,7 +361,11 @@ class EcphoraStore(BaseStore):
 
     def _recall(self, op: SearchOp, question: str) -> tuple[list[Record], list[SearchItem]]:
         """The items that belong to a question: of the hits of each the best one."""
-        condition, (start, wanted) = Eq(INDEXED, value=True) & self._condition(op), _page(op)
+        (start, wanted), condition = _page(op), self._condition(op, Eq(INDEXED, value=True))
+        if op.filter:  # the texts of long values do not have them
+            heads_of_long = self._records.find(self._condition(op, Eq(PART, 0) & Eq(INDEXED, value=False)))
+            paths = tuple(str(head.metadata[ITEM]) for head in heads_of_long if _count_parts(head) > 1)
+            condition |= Eq(INDEXED, value=True) & In(ITEM, paths)
         limit = wanted
         while True:
             found = self._records.search(question, condition, limit=limit)
@@ -530,7 +540,11 @@ class _ValueCondition(Condition):
 
     def matches(self, metadata: Metadata) -> bool:
         """Whether metadata meets the condition."""
-        if metadata.get(KIND) != RECORDS or (self.namespace and self.namespace not in metadata[WITHIN]):  # type: ignore[operator]  # a list is stored
+        if (
+            metadata.get(KIND) != RECORDS
+            or VALUE not in metadata
+            or (self.namespace and self.namespace not in metadata[WITHIN])  # type: ignore[operator]  # a list is stored
+        ):
             return False
         written = str(metadata[VALUE])
         if written not in self._known:

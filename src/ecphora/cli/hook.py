@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stderr
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import click
@@ -27,10 +28,14 @@ EVENTS = {
     "sessionend": "SessionEnd",
 }
 """The events by their names in lower case; Cursor's ``beforeSubmitPrompt`` is ``UserPromptSubmit``."""
-SWITCH = "ECPHORA_HOOK"
-"""The environment variable that switches the hooks off, with the value ``off``."""
+SWITCH, OFF = "ECPHORA_HOOK", {"off", "0", "false", "no"}
+"""The environment variable that switches the hooks off, and the values with which it does."""
 SOURCE = "hook"
 """The source of memories that a hook stored."""
+DEFAULT_SECONDS = 12.0
+"""How long a hook may take, in seconds: hosts wait 15, and then tell the user of an error."""
+MAX_CHARS = 8_000
+"""The characters of a message that are stored: a pasted log or a long reply would take minutes to embed."""
 DEFAULT_TOKENS = 800
 MIN_TOKENS = 150
 """The fewest tokens for which an answer can say what it is."""
@@ -49,7 +54,7 @@ class SilentCommand(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Parse the arguments; exits at once if hooks are switched off."""
-        if os.environ.get(SWITCH, "").casefold() == "off":
+        if os.environ.get(SWITCH, "").strip().casefold() in OFF:
             raise click.exceptions.Exit(0)
         try:
             return super().make_context(info_name, args, parent, **extra)
@@ -80,21 +85,34 @@ class SilentCommand(click.Command):
     show_default=True,
     help="The most tokens to add.",
 )
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=DEFAULT_SECONDS,
+    show_default=True,
+    help="Give up after so many seconds.",
+)
 @common_options
-def hook(context: CommandContext, *, event: str, budget: int) -> None:
+def hook(context: CommandContext, *, event: str, budget: int, seconds: float) -> None:
     """Remember and recall for a coding agent, which gives the JSON of EVENT on stdin.
 
     SessionStart shows the latest memories, UserPromptSubmit memories for the prompt. Stop and SessionEnd store the last
     exchange, unless it seems to hold a secret. The scope is the project's folder.
     """
-    payload = json.loads(sys.stdin.buffer.read().decode("utf-8-sig"))
-    name = EVENTS[event.casefold()]
-    context = replace(context, settings=_settings(context, payload))
-    if name in {"Stop", "SessionEnd"}:
-        _remember(context, payload)
-    elif text := _recall(context, payload, name, budget):
-        json.dump(_answer(payload, name, text), sys.stdout)
-        sys.stdout.flush()
+    deadline = Timer(seconds, os._exit, [0])  # a commit is whole or not at all
+    deadline.daemon = True
+    deadline.start()
+    try:
+        payload = json.loads(sys.stdin.buffer.read().decode("utf-8-sig"))
+        name = EVENTS[event.casefold()]
+        context = replace(context, settings=_settings(context, payload))
+        if name in {"Stop", "SessionEnd"}:
+            _remember(context, payload)
+        elif text := _recall(context, payload, name, budget):
+            json.dump(_answer(payload, name, text), sys.stdout)
+            sys.stdout.flush()
+    finally:
+        deadline.cancel()
 
 
 def _settings(context: CommandContext, payload: Mapping[str, Any]) -> Any:
@@ -117,13 +135,14 @@ def _recall(context: CommandContext, payload: Mapping[str, Any], name: str, budg
     where = Filter(not_sessions=() if session is None else (session,))
     if name == "SessionStart":
         return _latest(context, where, budget)
+    from ..model.text_format import replace_surrogates  # noqa: PLC0415
     from ..model.types import Evidence, RecallOptions  # noqa: PLC0415
     from .session_messages import is_prompt  # noqa: PLC0415
 
     if not is_prompt(prompt := payload["prompt"]):
         return ""
     with context.open_memory(needs_embedder=True) as memory:
-        message = {"role": "user", "content": prompt}
+        message = {"role": "user", "content": replace_surrogates(prompt)}
         found = memory.recall(message, where=where, options=RecallOptions(explain=False))
         return "" if found.evidence is Evidence.NONE else found.to_prompt(budget)
 
@@ -152,12 +171,20 @@ def _remember(context: CommandContext, payload: Mapping[str, Any]) -> None:
         return
     episodes = [
         Episode(text, id=content_id(session or "", role, text), speaker=role, session=session, source=SOURCE)
-        for role, text in messages.items()
+        for role, text in ((role, _shorten(text)) for role, text in messages.items())
     ]
     if context.settings.store is None:
         context.settings.db.parent.mkdir(parents=True, exist_ok=True)
     with context.open_memory(create=True, needs_embedder=True) as memory:
         memory.remember(episodes)
+
+
+def _shorten(text: str) -> str:
+    """The text as it is stored: of a long one the beginning and the end, in which people say what they want."""
+    from ..model.text_format import replace_surrogates  # noqa: PLC0415
+
+    half = MAX_CHARS // 2
+    return replace_surrogates(text if len(text) <= MAX_CHARS else f"{text[:half]}\n…\n{text[-half:]}")
 
 
 def _answer(payload: Mapping[str, Any], name: str, text: str) -> dict[str, Any]:
