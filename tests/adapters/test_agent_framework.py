@@ -24,7 +24,7 @@ from agent_framework import (
 from ecphora import Filter, HashingEmbedder, Memory, MessageOptions
 from ecphora.adapters.agent_framework import EcphoraContextProvider, EcphoraHistoryProvider
 from ecphora.errors import InvalidInput
-from ecphora.testing import NOON, FakeClock
+from ecphora.testing import NOON, AdapterContract, AdapterDriver, FakeClock
 
 ANA = MessageOptions(speakers={"user": "Ana", "assistant": "Bot"})
 LISBON, FERRY = "I live in Lisbon.", "The ferry to Cacilhas costs nine euros."
@@ -107,6 +107,32 @@ class ScriptedClient(BaseChatClient):
 
 
 AGENT: Any = None
+
+
+class Driver(AdapterDriver):
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        after(EcphoraContextProvider(self.memory), Message("user", [text]), session=session)
+
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        return [added(before(EcphoraContextProvider(self.memory, needs_evidence=False), Message("user", [question])))]
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+
+
+class HistoryDriver(Driver):
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.history = EcphoraHistoryProvider(memory)
+
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        after(self.history, Message("user", [text]), session=session)
+
+
+class TestContractOfHistory(AdapterContract):
+    driver = HistoryDriver
+    stores_repeats = True
 
 
 # ---- the context provider

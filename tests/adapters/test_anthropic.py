@@ -24,6 +24,9 @@ from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMem
 from ecphora import Evidence, HashingEmbedder, Memory
 from ecphora.adapters.anthropic import AsyncEcphoraMemoryTool, EcphoraMemoryTool
 from ecphora.errors import StoreClosed
+from ecphora.model.ids import content_id
+from ecphora.model.text_format import replace_surrogates
+from ecphora.testing import AdapterContract, AdapterDriver
 
 
 @pytest.fixture
@@ -50,6 +53,34 @@ def content(tool: EcphoraMemoryTool, path: str) -> str:
     record = tool._records.get(path)
     assert record is not None
     return record.content
+
+
+class Driver(AdapterDriver):
+    """A note of each text, as the agent writes them down."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.tool = EcphoraMemoryTool(memory)
+
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        path = f"/memories/{session}/{content_id(replace_surrogates(text))}.md"
+        try:
+            create(self.tool, path, text)
+        except ToolError as error:
+            if "already exists" not in str(error):
+                raise
+
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        return [hit.text for hit in self.tool.recall(question)]
+
+    def forget(self, text: str, *, user: str) -> None:  # noqa: ARG002
+        for hit in self.tool.recall(text, limit=100):
+            if hit.text == text:
+                run(self.tool, "delete", path=str(hit.node.source))
+
+
+class TestContract(AdapterContract):
+    driver = Driver
 
 
 # ---- the commands

@@ -27,6 +27,9 @@ import ecphora
 from ecphora import HashingEmbedder
 from ecphora.adapters.crewai import CrewEmbedder, EcphoraStorage
 from ecphora.errors import InvalidInput
+from ecphora.model.ids import content_id
+from ecphora.model.text_format import replace_surrogates
+from ecphora.testing import AdapterContract, AdapterDriver
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of CrewAI and LanceDB
 START = datetime(2026, 5, 3, 12)  # noqa: DTZ001  # CrewAI's times have no offset
@@ -78,6 +81,31 @@ def filled(storage: EcphoraStorage) -> EcphoraStorage:
 
 def ids(found: Any) -> str:
     return "".join(one.id if isinstance(one, MemoryRecord) else one[0].id for one in found)
+
+
+class Driver(AdapterDriver):
+    """A scope of CrewAI for each user, and the vectors of an embedder of Ecphora."""
+
+    def __init__(self, memory: ecphora.Memory) -> None:
+        super().__init__(memory)
+        self.storage, self.embed = EcphoraStorage(memory), CrewEmbedder(HashingEmbedder(64))
+
+    def keep(self, text: str, *, user: str, session: str) -> None:
+        scope, (vector,) = f"/{user}/{session}", self.embed([text])
+        id_ = content_id(scope, replace_surrogates(text))
+        self.storage.save([record(id_, *vector, content=text, scope=scope)])
+
+    def find(self, question: str, *, user: str) -> list[str]:
+        return [found.content for found, _ in self.storage.search(self.embed([question])[0], f"/{user}")]
+
+    def forget(self, text: str, *, user: str) -> None:
+        found = [one.id for one in self.storage.list_records(f"/{user}") if one.content == text]
+        self.storage.delete(record_ids=found)
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+    separates_users = True
 
 
 # ---- the protocol

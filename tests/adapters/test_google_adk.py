@@ -30,6 +30,9 @@ from ecphora import Filter, HashingEmbedder, Memory
 from ecphora.adapters import google_adk
 from ecphora.adapters.google_adk import EcphoraMemoryService, open_memory_service, register
 from ecphora.errors import InvalidInput, StoreClosed
+from ecphora.model.ids import content_id
+from ecphora.model.text_format import replace_surrogates
+from ecphora.testing import AdapterContract, AdapterDriver
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -70,6 +73,28 @@ def search(service: BaseMemoryService, query: str, **owner: str) -> list[MemoryE
 
 def texts(entries: list[MemoryEntry]) -> list[str]:
     return sorted(str(part.text) for entry in entries for part in entry.content.parts or [])
+
+
+class Driver(AdapterDriver):
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.service = EcphoraMemoryService(memory, needs_evidence=False)
+
+    def keep(self, text: str, *, user: str, session: str) -> None:
+        add(self.service, event(text, content_id(replace_surrogates(text))), user=user, id=session)
+
+    def find(self, question: str, *, user: str) -> list[str]:
+        return texts(search(self.service, question, user_id=user))
+
+    def forget(self, text: str, *, user: str) -> None:
+        for entry in search(self.service, text, user_id=user):
+            if texts([entry]) == [text]:
+                asyncio.run(self.service.delete_memory(app_name="travel", user_id=user, memory_id=entry.id))
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+    separates_users = True
 
 
 # ---- what is stored

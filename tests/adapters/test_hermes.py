@@ -18,6 +18,7 @@ from plugins.memory import discover_memory_providers, load_memory_provider
 from ecphora import HashingEmbedder, Memory
 from ecphora.adapters.hermes import EcphoraMemoryProvider
 from ecphora.errors import InvalidInput, StoreClosed
+from ecphora.testing import AdapterContract, AdapterDriver
 
 pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 ROOT = Path(__file__).parents[2]
@@ -64,6 +65,30 @@ def texts(memory: Memory) -> list[str]:
 def call(provider: EcphoraMemoryProvider, tool: str, **arguments: Any) -> dict[str, Any]:
     reply: dict[str, Any] = json.loads(provider.handle_tool_call(tool, arguments))
     return reply
+
+
+class Driver(AdapterDriver):
+    """The same memory for each session of an agent; what the prefetch has is found."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.provider = EcphoraMemoryProvider(memory)
+        self.provider.initialize("today")
+
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        self.provider.sync_turn(text, "", session_id=session)
+
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        return [self.provider.prefetch(question)]
+
+    def forget(self, text: str, *, user: str) -> None:  # noqa: ARG002
+        ids = [node.id for node in self.memory.find() if node.text == text]
+        if ids:
+            assert "result" in call(self.provider, "ecphora_forget", ids=ids)
+
+
+class TestContract(AdapterContract):
+    driver = Driver
 
 
 # ---- turns

@@ -27,6 +27,9 @@ from ecphora import Filter, HashingEmbedder, Memory, MessageOptions
 from ecphora.adapters.langchain import EcphoraMiddleware, EcphoraRetriever
 from ecphora.errors import InvalidInput
 from ecphora.model.conditions import Eq
+from ecphora.model.ids import content_id
+from ecphora.model.text_format import replace_surrogates
+from ecphora.testing import AdapterContract, AdapterDriver
 
 ANA = MessageOptions(speakers={"user": "Ana"})
 FRIDAY: Any = {"configurable": {"thread_id": "friday"}}
@@ -199,6 +202,33 @@ def said(text: str) -> dict[str, Any]:
 def stored(memory: Memory) -> list[tuple[str | None, str | None, str]]:
     nodes = sorted(memory.find(limit=99), key=lambda node: node.seq)
     return [(node.speaker, node.session, node.text) for node in nodes]
+
+
+class Driver(AdapterDriver):
+    """What the prompt of an agent has is found."""
+
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        message = HumanMessage(text, id=content_id(replace_surrogates(text)))
+        agent = agent_with(scripted(AIMessage("Noted.", id="reply")), self.memory, recalls=False)
+        agent.invoke({"messages": [message]}, {"configurable": {"thread_id": session}})
+
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        model = scripted("Yes.")
+        agent_with(model, self.memory, remembers=False, needs_evidence=False).invoke(said(question), FRIDAY)
+        return model.prompts
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+
+
+class RetrieverDriver(Driver):
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        return texts(EcphoraRetriever(memory=self.memory, needs_evidence=False).invoke(question))
+
+
+class TestContractOfRetriever(AdapterContract):
+    driver = RetrieverDriver
 
 
 def test_an_agent_recalls_and_remembers(stays: Memory) -> None:

@@ -34,6 +34,8 @@ from langgraph.store.memory import InMemoryStore
 from ecphora import HashingEmbedder, Memory, Validity
 from ecphora.adapters.langgraph import EcphoraStore, RecalledItem
 from ecphora.errors import EmbedderMismatch, InvalidInput, WrongVector
+from ecphora.model.ids import content_id
+from ecphora.testing import AdapterContract, AdapterDriver
 
 ANA = ("users", "ana")
 
@@ -69,6 +71,40 @@ def store(memory: Memory, clock: Clock) -> EcphoraStore:
 
 def keys(items: list[SearchItem]) -> list[str]:
     return [item.key for item in items]
+
+
+class Driver(AdapterDriver):
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.store = EcphoraStore(memory)
+
+    def keep(self, text: str, *, user: str, session: str) -> None:
+        self.store.put(("users", user), content_id(session, text), {"text": text})
+
+    def find(self, question: str, *, user: str) -> list[str]:
+        return [item.value["text"] for item in self.store.search(("users", user), query=question)]
+
+    def forget(self, text: str, *, user: str) -> None:
+        for item in self.store.search(("users", user), filter={"text": text}):
+            self.store.delete(item.namespace, item.key)
+
+
+class AsyncDriver(Driver):
+    def keep(self, text: str, *, user: str, session: str) -> None:
+        asyncio.run(self.store.aput(("users", user), content_id(session, text), {"text": text}))
+
+    def find(self, question: str, *, user: str) -> list[str]:
+        found = asyncio.run(self.store.asearch(("users", user), query=question))
+        return [item.value["text"] for item in found]
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+    separates_users = True
+
+
+class TestAsyncContract(TestContract):
+    driver = AsyncDriver
 
 
 # ---- put, get, delete

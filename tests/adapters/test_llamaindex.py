@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from ecphora import Filter, HashingEmbedder, Memory, MessageOptions
 from ecphora.adapters.llamaindex import EcphoraMemoryBlock, EcphoraRetriever
 from ecphora.errors import InvalidInput
+from ecphora.testing import AdapterContract, AdapterDriver
 
 # The host's default template and chat store use what newer versions of their packages warn about.
 pytestmark = [
@@ -60,6 +61,29 @@ def put(block: EcphoraMemoryBlock, *messages: ChatMessage, session: str | None =
 
 def get(block: EcphoraMemoryBlock, *messages: ChatMessage, **arguments: Any) -> str:
     return asyncio.run(block.aget(list(messages), **arguments))
+
+
+class Driver(AdapterDriver):
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        put(EcphoraMemoryBlock(self.memory), said("user", text), session=session)
+
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        block = EcphoraMemoryBlock(self.memory, needs_evidence=False)
+        return [get(block, said("user", question), session_id="today")]
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+
+
+class RetrieverDriver(Driver):
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        retriever = EcphoraRetriever(self.memory, needs_evidence=False)
+        return [found.text for found in retriever.retrieve(question)]
+
+
+class TestContractOfRetriever(AdapterContract):
+    driver = RetrieverDriver
 
 
 # ---- the block

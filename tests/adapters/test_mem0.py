@@ -14,6 +14,7 @@ import ecphora
 from ecphora import HashingEmbedder
 from ecphora.adapters.mem0 import AsyncMemory, Memory, ValidationError
 from ecphora.errors import InvalidInput, StoreClosed
+from ecphora.testing import AdapterContract, AdapterDriver
 
 ANA: dict[str, Any] = {"user_id": "ana"}
 
@@ -58,6 +59,28 @@ def told(memory: Memory, text: str, **options: Any) -> str:
 
 def find(memory: Memory, filters: dict[str, Any]) -> set[str]:
     return set(texts(memory.get_all(filters=filters)))
+
+
+class Driver(AdapterDriver):
+    def __init__(self, memory: ecphora.Memory) -> None:
+        super().__init__(memory)
+        self.adapter = Memory(memory)
+
+    def keep(self, text: str, *, user: str, session: str) -> None:
+        self.adapter.add(text, user_id=user, run_id=session)
+
+    def find(self, question: str, *, user: str) -> list[str]:
+        return texts(self.adapter.search(question, filters={"user_id": user}, threshold=0))
+
+    def forget(self, text: str, *, user: str) -> None:
+        for result in self.adapter.get_all(filters={"user_id": user}, top_k=100)["results"]:
+            if result["memory"] == text:
+                self.adapter.delete(result["id"])
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+    separates_users = True
 
 
 # ---- add

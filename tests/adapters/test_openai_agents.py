@@ -24,6 +24,7 @@ from ecphora import Filter, HashingEmbedder, Memory, MessageOptions
 from ecphora.adapters import openai_agents
 from ecphora.adapters.openai_agents import EcphoraSession, recall_tool
 from ecphora.errors import InvalidInput
+from ecphora.testing import AdapterContract, AdapterDriver
 
 CALL = {"type": "function_call", "call_id": "1", "name": "weather", "arguments": '{"city": "Porto"}'}
 RESULT = {"type": "function_call_output", "call_id": "1", "output": "sunny"}
@@ -56,6 +57,21 @@ def memory() -> Iterator[Memory]:
 @pytest.fixture
 def session(memory: Memory) -> EcphoraSession:
     return EcphoraSession(memory, "chat-1")
+
+
+class Driver(AdapterDriver):
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        add(EcphoraSession(self.memory, session), {"role": "user", "content": text})
+
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        return [
+            str(inject(EcphoraSession(self.memory, "today"), [{"role": "user", "content": question}], "").instructions)
+        ]
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+    stores_repeats = True
 
 
 # ---- the protocol

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Coroutine, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +32,9 @@ from ecphora import HashingEmbedder, Memory
 from ecphora.adapters import pydantic_ai as adapter
 from ecphora.adapters.pydantic_ai import EcphoraMemoryStore, memory_toolset
 from ecphora.errors import InvalidInput, InvalidText
+from ecphora.model.ids import content_id
+from ecphora.model.text_format import replace_surrogates
+from ecphora.testing import AdapterContract, AdapterDriver
 
 T = TypeVar("T")
 WRITE = MemoryOperation(id="run-1:call-1", fingerprint="write one")
@@ -80,6 +84,31 @@ def memory() -> Iterator[Memory]:
 @pytest.fixture
 def store(memory: Memory) -> EcphoraMemoryStore:
     return EcphoraMemoryStore(memory)
+
+
+class Driver(AdapterDriver):
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.store = EcphoraMemoryStore(memory)
+
+    def keep(self, text: str, *, user: str, session: str) -> None:
+        path = f"{user}/{content_id(session, replace_surrogates(text)).replace(':', '-')}.md"
+        with suppress(MemoryConflictError):  # the note is there
+            write(self.store, path, text)
+
+    def find(self, question: str, *, user: str) -> list[str]:
+        return [str(content(self.store, path)) for path in found(self.store, question, f"{user}/")]
+
+    def forget(self, text: str, *, user: str) -> None:
+        for path in run(self.store.list_paths(f"{user}/", limit=100)):
+            file = run(self.store.read(path, max_chars=1_000))
+            if file is not None and file.content == text:
+                delete(self.store, path, file.version)
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+    separates_users = True
 
 
 # ---- files

@@ -20,6 +20,7 @@ from strands.models import Model
 from ecphora import EvidenceBands, Filter, HashingEmbedder, Memory
 from ecphora.adapters.strands import EcphoraStore
 from ecphora.errors import InvalidInput
+from ecphora.testing import AdapterContract, AdapterDriver
 
 NEVER_SURE = EvidenceBands(strong=0.99999, weak=0.99998)
 
@@ -46,6 +47,29 @@ def search(store: EcphoraStore, query: str, limit: int | None = None) -> list[st
 
 def message(role: Any, *texts: str) -> Any:
     return {"role": role, "content": [{"text": text} for text in texts]}
+
+
+class Driver(AdapterDriver):
+    """A store for each user, by its name."""
+
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        add(self.store_of(user), text)
+
+    def find(self, question: str, *, user: str) -> list[str]:
+        return search(self.store_of(user), question)
+
+    def forget(self, text: str, *, user: str) -> None:
+        for entry in asyncio.run(self.store_of(user).search(text, {"max_search_results": 100})):
+            if entry.content == text:
+                self.memory.forget(entry.metadata["id"])
+
+    def store_of(self, user: str) -> EcphoraStore:
+        return EcphoraStore(self.memory, user, needs_evidence=False)
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+    separates_users = True
 
 
 # ---- the interface
