@@ -217,7 +217,7 @@ class EcphoraStore(BaseStore):
         results: list[Result] = [None if isinstance(op, PutOp) else self._read(op) for op in ops]
         with self._lock:
             if deleted := [path for path, (op, _) in writes.items() if op.value is None]:
-                self.memory.forget(where=self._records.filter(In(ITEM, deleted)))
+                self._records.erase(In(ITEM, deleted))
             for path, (op, value) in writes.items():
                 if op.value is not None:
                     self._put(path, op, value)
@@ -234,7 +234,7 @@ class EcphoraStore(BaseStore):
             has_expired = Lte(EXPIRES, self._last_sweep.timestamp())
             paths = {str(record.metadata[ITEM]) for record in self._records.find(has_expired)}
             if paths:  # what was written or prolonged meanwhile stays
-                self.memory.forget(where=self._records.filter(In(ITEM, tuple(paths)) & has_expired))
+                self._records.erase(In(ITEM, tuple(paths)) & has_expired)
             return len(paths)
 
     def _sweep_if_due(self) -> None:

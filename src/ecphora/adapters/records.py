@@ -5,9 +5,10 @@ deleted. A record without a visible character is stored too: its memory then say
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ..errors import IdCollision, StaleWrite
 from ..memory import Memory
 from ..model.conditions import Condition, Eq, parse_condition
 from ..model.ids import content_id
@@ -58,19 +59,33 @@ class Records:
         happened_at: When | None = None,
         title: str | None = None,
         source: str | None = None,
-    ) -> Record:
+    ) -> None:
         """Store a content under a key, in place of what is there, whose speaker, session, time and title stay."""
+        fields = Episode("", None, speaker, session, happened_at, title, source, metadata or {})
+        while not self.put_if(self.get(key), key, content, fields):
+            pass  # another process was faster
+
+    def put_if(self, current: Record | None, key: str, content: str, fields: Episode) -> bool:
+        """Store a content under a key if the record there is still the current one, None for none; else False.
+
+        ``fields`` has the metadata, and what a new record has besides its text.
+        """
         text = content if strip_invisible(content).strip() else EMPTY
-        fields = {**(metadata or {}), KIND: self.kind, KEY: key} | ({CONTENT: content} if text != content else {})
-        id_ = self.id_of(key)
-        if self.memory.get(id_) is not None:
-            self.memory.update(id_, text, mode="replace", metadata=fields, restore=True)
-        else:
-            episode = Episode(text, id_, speaker, session, happened_at, title, source, fields)
-            self.memory.remember(episode, restore=True)
-        stored = self.get(key)
-        assert stored is not None  # noqa: S101  # it was written a moment ago
-        return stored
+        own = {KIND: self.kind, KEY: key} | ({CONTENT: content} if text != content else {})
+        id_, metadata = self.id_of(key), {**fields.metadata, **own}
+        try:
+            if current is None:
+                episode = replace(fields, text=text, id=id_, metadata=metadata)
+                return bool(self.memory.remember(episode, restore=True).created)
+            node = current.node
+            self.memory.update(id_, text, mode="replace", metadata=metadata, restore=True, if_unchanged=node)
+        except StaleWrite:
+            return False
+        except IdCollision:
+            if current is not None or self.get(key) is None:
+                raise
+            return False
+        return True
 
     def get(self, key: str) -> Record | None:
         """The record under a key, None if there is none."""
@@ -79,10 +94,11 @@ class Records:
 
     def delete(self, keys: Iterable[str]) -> int:
         """Erase the records under some keys; returns how many there were."""
-        ids = [id_ for id_ in map(self.id_of, keys) if self.memory.get(id_) is not None]
-        if ids:
-            self.memory.forget(ids)
-        return len(ids)
+        return len(self.memory.forget(map(self.id_of, keys)).episode_ids)
+
+    def erase(self, condition: Conditions = None) -> int:
+        """Erase the records whose metadata meets a condition; returns how many there were."""
+        return len(self.memory.forget(where=self.filter(condition)).episode_ids)
 
     def find(self, condition: Conditions = None, *, newest_first: bool = False) -> Iterator[Record]:
         """The records whose metadata meets a condition, in the order in which they were stored."""
