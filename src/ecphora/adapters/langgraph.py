@@ -25,7 +25,7 @@ from ..model.ports import Clock
 from ..model.reprs import show
 from ..model.text_format import replace_surrogates, strip_invisible
 from ..model.times import utc_now
-from ..model.types import Hit, Metadata, Validity, Vectors
+from ..model.types import Episode, Hit, Metadata, Validity, Vectors
 from ..model.validation import (
     MAX_INT,
     MAX_QUESTION_CHARS,
@@ -218,9 +218,7 @@ class EcphoraStore(BaseStore):
         with self._lock:
             if deleted := [path for path, (op, _) in writes.items() if op.value is None]:
                 self._records.erase(In(ITEM, deleted))
-            for path, (op, value) in writes.items():
-                if op.value is not None:
-                    self._put(path, op, value)
+            self._put({path: (op, value) for path, (op, value) in writes.items() if op.value is not None})
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -244,26 +242,35 @@ class EcphoraStore(BaseStore):
 
     # ---- write
 
-    def _put(self, path: str, op: PutOp, value: str) -> None:
-        now, old = self._clock(), self._records.get(path)
-        lives_on = old is not None and self._is_live().matches(old.node.metadata)
-        texts = self._texts(op)
-        labels = list(op.namespace)
-        metadata: dict[str, Any] = {
-            ITEM: path,
-            VALUE: value,
-            WITHIN: [json.dumps(labels[:count]) for count in range(1, len(labels) + 1)],
-            INDEXED: bool(texts),
-            PARTS: max(1, len(texts)),
-            CREATED: old.metadata[CREATED] if old is not None and lives_on else now.isoformat(),
-            UPDATED: now.isoformat(),
-        }
-        if op.ttl is not None:
-            metadata |= {TTL: op.ttl, EXPIRES: _end(now, op.ttl)}
-        told = {"happened_at": now} | self._told(op)
-        for part, text in enumerate(texts or [value]):
-            self._records.put(_part_key(path, part), text[:MAX_TEXT_CHARS], metadata | {PART: part}, **told)
-        self._records.delete(_part_key(path, part) for part in range(metadata[PARTS], _count_parts(old)))
+    def _put(self, writes: Mapping[str, tuple[PutOp, str]]) -> None:
+        """Write items, in the place of those under the same paths, with their values as JSON."""
+        episodes: dict[str, Episode] = {}
+        left_over: list[str] = []
+        for path, (op, value) in writes.items():
+            now, old, found = self._clock(), self._records.get(path), self._texts(op)
+            texts = found or [value]
+            lives_on = old is not None and self._is_live().matches(old.node.metadata)
+            metadata: dict[str, Any] = {
+                ITEM: path,
+                VALUE: value,
+                WITHIN: [json.dumps(op.namespace[:count]) for count in range(1, len(op.namespace) + 1)],
+                INDEXED: bool(found),
+                PARTS: len(texts),
+                CREATED: old.metadata[CREATED] if old is not None and lives_on else now.isoformat(),
+                UPDATED: now.isoformat(),
+            }
+            if op.ttl is not None:
+                metadata |= {TTL: op.ttl, EXPIRES: _end(now, op.ttl)}
+            told = {"happened_at": now} | self._told(op)
+            for part, text in enumerate(texts):
+                episodes[_part_key(path, part)] = Episode(
+                    text[:MAX_TEXT_CHARS], metadata=metadata | {PART: part}, **told
+                )
+            left_over += [_part_key(path, part) for part in range(len(texts), _count_parts(old))]
+        if episodes:
+            self._records.put_all(episodes)
+        if left_over:
+            self._records.delete(left_over)
 
     def _told(self, op: PutOp) -> dict[str, Any]:
         """The speaker, session, time and title that a value tells."""

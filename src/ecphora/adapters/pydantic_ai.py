@@ -185,7 +185,7 @@ class EcphoraMemoryStore:
             fields: Metadata = {VERSION: version, EXISTED: current is not None, WRITE_METADATA: write_metadata}
             if operation is not None:
                 fields = {**fields, OPERATION: operation.id, FINGERPRINT: operation.fingerprint}
-            if not self._files.put_if(current, path, content, Episode("", metadata=fields)):
+            if not self._files.put_if(current, path, Episode(content, metadata=fields)):
                 raise _conflict(path, "written")
             return MemoryMutation(version=version, replayed=False, existed=current is not None)
 
@@ -238,8 +238,8 @@ class EcphoraMemoryStore:
     def _change_log(self, change: Callable[[dict[str, _Receipt]], dict[str, _Receipt]]) -> None:
         """Change the log, whoever else writes to it."""
         while (kept := change(log := _receipts_of(record := self._receipts.get(LOG)))) != log:
-            fields = Episode("", metadata={LOG: json.dumps([*kept.values()][-MAX_RECEIPTS:])})
-            if self._receipts.put_if(record, LOG, "", fields):
+            receipts = json.dumps([*kept.values()][-MAX_RECEIPTS:])
+            if self._receipts.put_if(record, LOG, Episode("", metadata={LOG: receipts})):
                 if record is None:
                     self.memory.maintenance.archive(self._receipts.id_of(LOG))  # it is no memory of anything
                 return

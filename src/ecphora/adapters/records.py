@@ -5,6 +5,7 @@ deleted. A record without a visible character is stored too: its memory then say
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,24 +62,37 @@ class Records:
         source: str | None = None,
     ) -> None:
         """Store a content under a key, in place of what is there, whose speaker, session, time and title stay."""
-        fields = Episode("", None, speaker, session, happened_at, title, source, metadata or {})
-        while not self.put_if(self.get(key), key, content, fields):
+        episode = Episode(content, None, speaker, session, happened_at, title, source, metadata or {})
+        while not self.put_if(self.get(key), key, episode):
             pass  # another process was faster
 
-    def put_if(self, current: Record | None, key: str, content: str, fields: Episode) -> bool:
-        """Store a content under a key if the record there is still the current one, None for none; else False.
+    def put_all(self, episodes: Mapping[str, Episode]) -> None:
+        """Store the texts of episodes under their keys, as :meth:`put` does; what is new is one commit."""
+        new = {key: self._memory_of(key, one) for key, one in episodes.items() if self.get(key) is None}
+        created: tuple[NodeId, ...] = ()
+        with suppress(IdCollision):  # another process was faster
+            created = self.memory.remember(new.values(), restore=True).created
+        for key in episodes.keys() - {key for key, one in new.items() if one.id in created}:
+            while not self.put_if(self.get(key), key, episodes[key]):
+                pass
 
-        ``fields`` has the metadata, and what a new record has besides its text.
+    def put_if(self, current: Record | None, key: str, episode: Episode) -> bool:
+        """Store the text of an episode under a key if the record there is still the current one, None for none.
+
+        Returns False if it is not.
         """
-        text = content if strip_invisible(content).strip() else EMPTY
-        own = {KIND: self.kind, KEY: key} | ({CONTENT: content} if text != content else {})
-        id_, metadata = self.id_of(key), {**fields.metadata, **own}
+        one = self._memory_of(key, episode)
         try:
             if current is None:
-                episode = replace(fields, text=text, id=id_, metadata=metadata)
-                return bool(self.memory.remember(episode, restore=True).created)
-            node = current.node
-            self.memory.update(id_, text, mode="replace", metadata=metadata, restore=True, if_unchanged=node)
+                return bool(self.memory.remember(one, restore=True).created)
+            self.memory.update(
+                self.id_of(key),
+                one.text,
+                mode="replace",
+                metadata=one.metadata,
+                restore=True,
+                if_unchanged=current.node,
+            )
         except StaleWrite:
             return False
         except IdCollision:
@@ -86,6 +100,13 @@ class Records:
                 raise
             return False
         return True
+
+    def _memory_of(self, key: str, episode: Episode) -> Episode:
+        """The memory of a record."""
+        content = episode.text
+        text = content if strip_invisible(content).strip() else EMPTY
+        own = {KIND: self.kind, KEY: key} | ({CONTENT: content} if text != content else {})
+        return replace(episode, text=text, id=self.id_of(key), metadata={**episode.metadata, **own})
 
     def get(self, key: str) -> Record | None:
         """The record under a key, None if there is none."""
