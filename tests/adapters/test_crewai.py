@@ -4,8 +4,6 @@ import asyncio
 import copy
 import json
 import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,12 +37,6 @@ START = datetime(2026, 5, 3, 12)  # noqa: DTZ001  # CrewAI's times have no offse
 def _storage_of_crewai(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CrewAI writes the outputs of tasks here, not in the home of the user."""
     monkeypatch.setenv("CREWAI_STORAGE_DIR", str(tmp_path / "crewai"))
-
-
-@pytest.fixture
-def memory() -> Iterator[ecphora.Memory]:
-    with ecphora.Memory(":memory:", embedder=HashingEmbedder(64)) as memory:
-        yield memory
 
 
 @pytest.fixture
@@ -105,6 +97,7 @@ class Driver(AdapterDriver):
 
 class TestContract(AdapterContract):
     driver = Driver
+    restores_forgotten = True
     separates_users = True
 
 
@@ -261,28 +254,10 @@ def test_records_are_memories(filled: EcphoraStorage, memory: ecphora.Memory) ->
     assert node.happened_at == datetime(2026, 5, 3, 14, tzinfo=UTC)
 
 
-def test_other_processes_are_seen(tmp_path: Path) -> None:
-    file = tmp_path / "a.db"
-    with (
-        ecphora.Memory(file, embedder=HashingEmbedder(64)) as one,
-        ecphora.Memory(file, embedder=HashingEmbedder(64)) as two,
-    ):
-        first, second = EcphoraStorage(one), EcphoraStorage(two)
-        assert second.count() == 0
-        first.save([record("a", 1, 0)])
-        assert ids(second.search([1, 0])) == "a"
-        second.delete(record_ids=["a"])
-        assert first.get_record("a") is None
-
-
-def test_threads_and_asyncio(storage: EcphoraStorage) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda number: storage.save([record(str(number % 12), 1, number)]), range(24)))
-    assert storage.count() == 12
-
+def test_asyncio(storage: EcphoraStorage) -> None:
     async def work() -> None:
         await storage.asave([record("x", 1, 0)])
-        assert ids(await storage.asearch([1, 0], limit=1, metadata_filter={})) in {"x", "0"}
+        assert ids(await storage.asearch([1, 0], limit=1, metadata_filter={})) == "x"
         assert await storage.adelete(record_ids=["x"]) == 1
 
     asyncio.run(work())

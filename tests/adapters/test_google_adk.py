@@ -334,14 +334,6 @@ def test_what_a_user_deletes_is_kept_for_another(service: EcphoraMemoryService, 
     assert texts(search(service, "boat", user_id="ben")) == ["Blue boat."] * 2
 
 
-def test_what_was_deleted_stays_deleted(service: EcphoraMemoryService, memory: Memory) -> None:
-    add(service, event("Blue boat."), event("Red boat.", "e2"))
-    blue = next(entry for entry in search(service, "boat") if texts([entry]) == ["Blue boat."])
-    asyncio.run(service.delete_memory(**ME, memory_id=blue.id))
-    add(service, event("Blue boat."), event("Red boat.", "e2"), event("White boat.", "e3"))
-    assert texts(search(service, "boat")) == ["Red boat.", "White boat."]
-
-
 def test_a_memory_that_is_not_the_services_is_not_deleted(service: EcphoraMemoryService, memory: Memory) -> None:
     id_ = memory.remember("Blue boat.").id
     for one in (id_, "unknown", "", None):
@@ -407,25 +399,6 @@ def test_no_evidence_gives_no_entries() -> None:
         assert best.custom_metadata["confidence"] > 0
         assert {"reason", "validity"} <= set(best.custom_metadata)
         assert search(service, "What is the wifi password?") == []
-
-
-def test_concurrent_calls(service: EcphoraMemoryService, memory: Memory) -> None:
-    async def run() -> list[int]:
-        await asyncio.gather(
-            *(
-                service.add_session_to_memory(session(event(f"Boat {number} is blue.", str(number)), user=user))
-                for number in range(6)
-                for user in ("ana", "ben")
-                for _ in range(2)
-            )
-        )
-        founds = await asyncio.gather(
-            *(service.search_memory(app_name="travel", user_id=user, query="boat") for user in ("ana", "ben", "cleo"))
-        )
-        return [len(found.memories) for found in founds]
-
-    assert asyncio.run(run()) == [6, 6, 0]
-    assert len(memory) == 12
 
 
 # ---- addresses

@@ -15,7 +15,7 @@ pytest.importorskip("agent.memory_provider")
 from agent.memory_manager import MemoryManager
 from plugins.memory import discover_memory_providers, load_memory_provider
 
-from ecphora import HashingEmbedder, Memory
+from ecphora import Memory
 from ecphora.adapters.hermes import EcphoraMemoryProvider
 from ecphora.errors import InvalidInput, StoreClosed
 from ecphora.testing import AdapterContract, AdapterDriver
@@ -34,12 +34,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HERMES_HOME", str(folder))
     monkeypatch.setenv("HOME", str(tmp_path))
     return folder
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory(":memory:", embedder=HashingEmbedder(64)) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -118,17 +112,6 @@ def test_empty_half_of_a_turn_is_left_out(provider: EcphoraMemoryProvider, memor
     provider.sync_turn(content, "Nice.")
     provider.sync_turn(content, content)
     assert texts(memory) == ["Nice."]
-
-
-def test_turn_that_is_synced_again_is_stored_once_and_stays_forgotten(
-    provider: EcphoraMemoryProvider, memory: Memory
-) -> None:
-    for _ in range(2):
-        provider.sync_turn("My code is 1234.", "Noted.")
-    assert texts(memory) == ["My code is 1234.", "Noted."]
-    memory.forget(next(node.id for node in memory.find() if "1234" in node.text))
-    provider.sync_turn("My code is 1234.", "Noted.")
-    assert texts(memory) == ["Noted."]
 
 
 def test_any_unicode_is_remembered(memory: Memory, home: Path) -> None:

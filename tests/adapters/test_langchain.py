@@ -23,7 +23,7 @@ from langchain_core.tools import tool
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from langgraph.checkpoint.memory import InMemorySaver
 
-from ecphora import Filter, HashingEmbedder, Memory, MessageOptions
+from ecphora import Filter, Memory, MessageOptions
 from ecphora.adapters.langchain import EcphoraMiddleware, EcphoraRetriever
 from ecphora.errors import InvalidInput
 from ecphora.model.conditions import Eq
@@ -44,12 +44,6 @@ def stays() -> Iterator[Memory]:
         memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03", metadata={"topic": "home"})
         memory.remember("Ben lives in Ghent.", speaker="Ben", happened_at="2026-02-03", session="chat")
         memory.consolidate()
-        yield memory
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory(":memory:", embedder=HashingEmbedder(64)) as memory:
         yield memory
 
 
@@ -407,19 +401,6 @@ def test_asynchronous_agents_do_the_same(memory: Memory) -> None:
     asyncio.run(run())
     assert "The boat is called Nina." in model.prompts[0]
     assert len(stored(memory)) == 5
-
-
-def test_conversations_at_the_same_time(memory: Memory) -> None:
-    model = scripted(*[f"Reply {number}." for number in range(8)])
-    agent = agent_with(model, memory)
-
-    async def run() -> None:
-        turns = ({"configurable": {"thread_id": str(number)}} for number in range(8))
-        await asyncio.gather(*(agent.ainvoke(said(f"Hello {turn['configurable']}."), turn) for turn in turns))
-
-    asyncio.run(run())
-    assert len(stored(memory)) == 16
-    assert {session for _, session, _ in stored(memory)} == set("01234567")
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,7 @@ class Driver(AdapterDriver):
 
 class TestContract(AdapterContract):
     driver = Driver
+    restores_forgotten = True
     separates_users = True
 
 

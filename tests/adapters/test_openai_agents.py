@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,12 +48,6 @@ def items_of(session: EcphoraSession, limit: int | None = None) -> list[Any]:
 
 
 @pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory(":memory:", embedder=HashingEmbedder(64)) as opened:
-        yield opened
-
-
-@pytest.fixture
 def session(memory: Memory) -> EcphoraSession:
     return EcphoraSession(memory, "chat-1")
 
@@ -71,6 +64,7 @@ class Driver(AdapterDriver):
 
 class TestContract(AdapterContract):
     driver = Driver
+    restores_forgotten = True
     stores_repeats = True
 
 
@@ -393,9 +387,3 @@ def test_the_example_runs() -> None:
     shown = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, timeout=120).stdout
     assert "moved from Ghent to Porto" in shown
     assert "Avoid satay" in shown
-
-
-def test_a_missing_package_is_named() -> None:
-    code = "import sys; sys.modules['agents'] = None; import ecphora.adapters.openai_agents"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'ecphora[openai-agents]'" in done.stderr

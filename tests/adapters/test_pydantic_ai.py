@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -74,12 +74,6 @@ def found(store: EcphoraMemoryStore, query: str, prefix: str = "", **bounds: int
 
 
 @pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory(":memory:", embedder=HashingEmbedder(64)) as opened:
-        yield opened
-
-
-@pytest.fixture
 def store(memory: Memory) -> EcphoraMemoryStore:
     return EcphoraMemoryStore(memory)
 
@@ -106,6 +100,7 @@ class Driver(AdapterDriver):
 
 class TestContract(AdapterContract):
     driver = Driver
+    restores_forgotten = True
     separates_users = True
 
 
@@ -531,9 +526,3 @@ def test_the_example_runs() -> None:
     shown = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, timeout=120).stdout
     assert "Ana prefers short answers." in shown
     assert "Assistant: Peanuts." in shown
-
-
-def test_a_missing_package_is_named() -> None:
-    code = "import sys; sys.modules['pydantic_ai_harness'] = None; import ecphora.adapters.pydantic_ai"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'ecphora[pydantic-ai]'" in done.stderr

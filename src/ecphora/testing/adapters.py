@@ -1,6 +1,7 @@
 """The contract of adapters, which keep what a host hands over in a memory and find it again."""
 # ruff: noqa: S101, PLC0415  # these are tests; pytest is imported by the test that needs it
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from typing import ClassVar
 from ..errors import EcphoraError, StoreClosed
 from ..memory import Memory
 from ..models.embedders.hashing import HashingEmbedder
+from ..remember.documents import BlockedWarning
 
 ANA, OTHER = "ana", "anabel"
 """Two users; the name of one begins like the name of the other."""
@@ -52,6 +54,8 @@ class AdapterContract:
     """Whether the host names the user to the adapter. Otherwise each user has a scope, and an adapter over it."""
     stores_repeats: ClassVar[bool] = False
     """Whether a text that is said again at once is stored again."""
+    restores_forgotten: ClassVar[bool] = False
+    """Whether a text that was forgotten is stored if it is said again."""
     texts: ClassVar[Sequence[str]] = (
         "Olá, the caf\u00e9", "Olá, the cafe\u0301", "a dog 🐕‍🦺 and 👨‍👩‍👧", "גרה בחיפה", "彼女はポルトに住んでいる",
         "我住在里斯本", "'; DROP TABLE memories; --", '100% of "it" NEAR(', "../../etc/passwd", "C:\\new\\table",
@@ -94,7 +98,7 @@ class AdapterContract:
             assert (driver.memory.count() > count) is self.stores_repeats
 
     def test_forgotten_text_leaves_nothing(self, tmp_path: Path) -> None:
-        """Neither to find, nor in the bytes of the file."""
+        """Neither to find, nor in the bytes of the file; it stays forgotten if the host means it so."""
         with self._open(tmp_path) as users:
             users[ANA].keep("The password is zanzibarquux.", user=ANA, session="monday")
             users[ANA].keep(FERRY, user=ANA, session="monday")
@@ -105,6 +109,11 @@ class AdapterContract:
             assert "zanzibarquux" not in "\n".join(found)
             assert _has(users[ANA].find(QUESTION, user=ANA), FERRY)
         assert b"zanzibarquux" not in _bytes_of(tmp_path)
+        with self._open(tmp_path) as users, warnings.catch_warnings():
+            warnings.simplefilter("ignore", BlockedWarning)
+            users[ANA].keep("The password is zanzibarquux.", user=ANA, session="monday")
+            found = users[ANA].find("What is the password?", user=ANA)
+            assert _has(found, "zanzibarquux") is self.restores_forgotten
 
     def test_kept_text_outlives_the_adapter(self, tmp_path: Path) -> None:
         """It is found when the file is opened again, and more can be kept."""
