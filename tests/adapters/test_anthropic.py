@@ -4,8 +4,6 @@ import asyncio
 import json
 import random
 import re
-import subprocess
-import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -479,10 +477,3 @@ def test_an_asynchronous_run_of_the_sdk(memory: Memory) -> None:
 
     assert asyncio.run(say()) == "Noted."
     assert [node.text.strip() for node in memory.find()] == ["Ana moved to Porto."]
-
-
-def test_the_example_runs() -> None:
-    path = Path(__file__).parents[2] / "examples" / "adapters" / "anthropic_agent.py"
-    shown = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, timeout=120).stdout
-    assert "File created successfully at: /memories/ana.md" in shown
-    assert "Avoid satay" in shown

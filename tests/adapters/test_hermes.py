@@ -3,7 +3,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -394,27 +393,6 @@ def test_manager_of_the_host_runs_it(memory: Memory, home: Path) -> None:
     found = {node.text: node.session for node in memory.find()}
     assert len(found) == 12
     assert (found["Boat 4 is blue."], found["Ben likes tea."]) == ("monday", "friday")
-
-
-def test_concurrent_turns_and_questions(provider: EcphoraMemoryProvider, memory: Memory) -> None:
-    errors: list[Exception] = []
-
-    def work(number: int) -> None:
-        try:
-            provider.sync_turn(f"Boat {number} is blue.", f"Boat {number}, I see.", session_id=f"s{number}")
-            provider.prefetch("Which boat is blue?")
-            provider.on_memory_write("add", "user", f"Ana owns boat {number}.")
-            provider.on_memory_write("remove", "user", "", metadata={"old_text": f"boat {number}."})
-        except Exception as error:  # noqa: BLE001  # whatever a thread raises fails the test
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    assert len(memory) == 12
 
 
 def test_plugin_folder_is_discovered_and_loaded(home: Path) -> None:

@@ -35,37 +35,24 @@ from ecphora import HashingEmbedder, Memory, Validity
 from ecphora.adapters.langgraph import EcphoraStore, RecalledItem
 from ecphora.errors import EmbedderMismatch, InvalidInput, StoreClosed, WrongVector
 from ecphora.model.ids import content_id
-from ecphora.testing import AdapterContract, AdapterDriver
+from ecphora.testing import AdapterContract, AdapterDriver, FakeClock
 
 ANA = ("users", "ana")
 
 
-class Clock:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 5, 3, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def move(self, minutes: float) -> None:
-        self.now += timedelta(minutes=minutes)
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(datetime(2026, 5, 3, 12, tzinfo=UTC))
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def memory(clock: Clock) -> Iterator[Memory]:
+def memory(clock: FakeClock) -> Iterator[Memory]:
     with Memory(":memory:", embedder=HashingEmbedder(64), clock=clock) as memory:
         yield memory
 
 
 @pytest.fixture
-def store(memory: Memory, clock: Clock) -> EcphoraStore:
+def store(memory: Memory, clock: FakeClock) -> EcphoraStore:
     return EcphoraStore(memory, clock=clock)
 
 
@@ -89,24 +76,11 @@ class Driver(AdapterDriver):
             self.store.delete(item.namespace, item.key)
 
 
-class AsyncDriver(Driver):
-    def keep(self, text: str, *, user: str, session: str) -> None:
-        asyncio.run(self.store.aput(("users", user), content_id(session, text), {"text": text}))
-
-    def find(self, question: str, *, user: str) -> list[str]:
-        found = asyncio.run(self.store.asearch(("users", user), query=question))
-        return [item.value["text"] for item in found]
-
-
 class TestContract(AdapterContract):
     driver = Driver
     separates_users = True
     restores_forgotten = True
     doubtful_texts = AdapterContract.doubtful_texts[:-1]  # a long value is in the metadata of every part of its text
-
-
-class TestAsyncContract(TestContract):
-    driver = AsyncDriver
 
 
 # ---- put, get, delete
@@ -135,10 +109,10 @@ def test_empty_values_are_items(store: EcphoraStore, value: dict[str, Any]) -> N
     assert store.search(ANA, query="empty") == []
 
 
-def test_overwriting_keeps_the_creation_and_deleting_ends_it(store: EcphoraStore, clock: Clock) -> None:
+def test_overwriting_keeps_the_creation_and_deleting_ends_it(store: EcphoraStore, clock: FakeClock) -> None:
     created = clock.now
     store.put(ANA, "home", {"text": "Ana lives in Lisbon."})
-    clock.move(5)
+    clock.advance(minutes=5)
     store.put(ANA, "home", {"text": "Ana lives in Porto."})
     item = store.get(ANA, "home")
     assert item is not None
@@ -255,11 +229,11 @@ def test_a_value_that_contains_itself_is_refused(store: EcphoraStore) -> None:
 # ---- search without a query
 
 
-def test_listing_is_newest_first_and_pages(store: EcphoraStore, clock: Clock) -> None:
+def test_listing_is_newest_first_and_pages(store: EcphoraStore, clock: FakeClock) -> None:
     for number in range(7):
-        clock.move(1)
+        clock.advance(minutes=1)
         store.put((*ANA, f"n{number % 2}"), f"k{number}", {"n": number})
-    clock.move(1)
+    clock.advance(minutes=1)
     store.put((*ANA, "n0"), "k0", {"n": 0})
     listed = ["k0", "k6", "k5", "k4", "k3", "k2", "k1"]
     assert keys(store.search(ANA)) == listed
@@ -385,13 +359,13 @@ def test_an_item_has_the_score_of_its_best_text(store: EcphoraStore, memory: Mem
     assert item.score == pytest.approx(best.score)
 
 
-def test_what_no_longer_holds_says_so(clock: Clock) -> None:
+def test_what_no_longer_holds_says_so(clock: FakeClock) -> None:
     with Memory(":memory:", clock=clock) as memory:
         store = EcphoraStore(memory, clock=clock)
         for day, text in ((0, "Ana lives in Lisbon."), (90, "Ana moved to Porto.")):
-            clock.move(24 * 60 * day)
+            clock.advance(minutes=24 * 60 * day)
             store.put(ANA, str(day), {"text": text})
-        clock.move(60)
+        clock.advance(minutes=60)
         memory.consolidate()
         validity = {
             item.key: item.validity
@@ -496,13 +470,13 @@ def test_namespaces(store: EcphoraStore) -> None:
 # ---- time to live
 
 
-def test_expired_items_are_never_returned_and_swept(memory: Memory, store: EcphoraStore, clock: Clock) -> None:
+def test_expired_items_are_never_returned_and_swept(memory: Memory, store: EcphoraStore, clock: FakeClock) -> None:
     store.put(ANA, "short", {"text": "sailing", "tags": ["x", "y"]}, index=["text", "tags[*]"], ttl=10)
     store.put(("other",), "long", {"text": "sailing"}, ttl=20)
-    clock.move(9.9)
+    clock.advance(minutes=9.9)
     assert store.sweep_ttl() == 0
     assert store.get(ANA, "short") is not None
-    clock.move(0.2)
+    clock.advance(minutes=0.2)
     assert store.get(ANA, "short") is None
     assert keys(store.search(())) == keys(store.search((), query="sailing")) == ["long"]
     assert store.list_namespaces() == [("other",)]
@@ -510,20 +484,20 @@ def test_expired_items_are_never_returned_and_swept(memory: Memory, store: Ecpho
     assert (store.sweep_ttl(), store.sweep_ttl(), memory.count()) == (1, 0, 1)
 
 
-def test_writing_again_begins_a_new_life(store: EcphoraStore, clock: Clock) -> None:
+def test_writing_again_begins_a_new_life(store: EcphoraStore, clock: FakeClock) -> None:
     store.put(ANA, "k", {"n": 1}, ttl=1)
-    clock.move(2)
+    clock.advance(minutes=2)
     store.put(ANA, "k", {"n": 2})
-    clock.move(99)
+    clock.advance(minutes=99)
     item = store.get(ANA, "k")
     assert item is not None
     assert item.created_at == clock.now - timedelta(minutes=99)
     assert store.sweep_ttl() == 0
 
 
-def test_writing_over_an_expired_item_erases_all_of_it(memory: Memory, store: EcphoraStore, clock: Clock) -> None:
+def test_writing_over_an_expired_item_erases_all_of_it(memory: Memory, store: EcphoraStore, clock: FakeClock) -> None:
     store.put(ANA, "k", {"tags": ["sailing", "chess"]}, index=["tags[*]"], ttl=1)
-    clock.move(2)
+    clock.advance(minutes=2)
     store.put(ANA, "k", {"tags": ["opera"]}, index=["tags[*]"])
     assert [node.text for node in memory.find()] == ["opera"]
     item = store.get(ANA, "k")
@@ -531,64 +505,64 @@ def test_writing_over_an_expired_item_erases_all_of_it(memory: Memory, store: Ec
     assert item.created_at == clock.now
 
 
-def test_default_life_and_none(memory: Memory, clock: Clock) -> None:
+def test_default_life_and_none(memory: Memory, clock: FakeClock) -> None:
     store = EcphoraStore(memory, ttl={"default_ttl": 5}, clock=clock)
     store.put(ANA, "default", {})
     store.put(ANA, "forever", {}, ttl=None)
-    clock.move(3)
+    clock.advance(minutes=3)
     assert store.get(ANA, "default") is not None  # which prolongs nothing
-    clock.move(3)
+    clock.advance(minutes=3)
     assert keys(store.search(ANA)) == ["forever"]
 
 
-def test_reading_prolongs_only_if_asked(memory: Memory, clock: Clock) -> None:
+def test_reading_prolongs_only_if_asked(memory: Memory, clock: FakeClock) -> None:
     store = EcphoraStore(memory, ttl={"default_ttl": 5, "refresh_on_read": True}, clock=clock)
     for key in ("got", "found", "listed", "left", "forever"):
         text = {"text": f"about {key}", "more": f"more of {key}"}
         store.put((key,), key, text, ["text", "more"], ttl=None if key == "forever" else 5)
     updated = clock.now
-    clock.move(4)
+    clock.advance(minutes=4)
     store.get(("got",), "got")
     store.search(("found",), query="about found")
     store.search(("listed",))
     store.get(("left",), "left", refresh_ttl=False)
     store.search(("left",), refresh_ttl=False)
     store.get(("forever",), "forever")
-    clock.move(4)
+    clock.advance(minutes=4)
     assert sorted(keys(store.search((), refresh_ttl=False))) == ["forever", "found", "got", "listed"]
     found = store.search(("got",), query="more of got", refresh_ttl=False)
     assert [item.updated_at for item in found] == [updated]
     assert found[0].value == {"text": "about got", "more": "more of got"}
-    clock.move(2)
+    clock.advance(minutes=2)
     assert keys(store.search((), refresh_ttl=False)) == ["forever"]
 
 
-def test_a_prolonged_life_changes_no_order(memory: Memory, clock: Clock) -> None:
+def test_a_prolonged_life_changes_no_order(memory: Memory, clock: FakeClock) -> None:
     store = EcphoraStore(memory, ttl={"default_ttl": 50, "refresh_on_read": True}, clock=clock)
     for key in ("old", "new"):
-        clock.move(1)
+        clock.advance(minutes=1)
         store.put(ANA, key, {})
-    clock.move(1)
+    clock.advance(minutes=1)
     store.get(ANA, "old")
     assert keys(store.search(ANA)) == ["new", "old"]
 
 
-def test_calls_sweep_when_the_interval_has_passed(memory: Memory, clock: Clock) -> None:
+def test_calls_sweep_when_the_interval_has_passed(memory: Memory, clock: FakeClock) -> None:
     store = EcphoraStore(memory, ttl={"sweep_interval_minutes": 30}, clock=clock)
     store.put(ANA, "k", {}, ttl=1)
-    clock.move(29)
+    clock.advance(minutes=29)
     store.get(ANA, "other")
     assert memory.count() == 1
-    clock.move(1)
+    clock.advance(minutes=1)
     store.get(ANA, "other")
     assert memory.count() == 0
 
 
 def test_what_is_written_again_during_a_sweep_stays(
-    memory: Memory, store: EcphoraStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, store: EcphoraStore, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.put(ANA, "k", {"n": 1}, ttl=1)
-    clock.move(2)
+    clock.advance(minutes=2)
     forget = memory.forget
 
     def late(*args: Any, **options: Any) -> Any:
@@ -604,7 +578,7 @@ def test_what_is_written_again_during_a_sweep_stays(
 
 
 def test_what_is_written_again_while_it_is_read_keeps_its_own_life(
-    memory: Memory, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = EcphoraStore(memory, ttl={"refresh_on_read": True}, clock=clock)
     store.put(ANA, "k", {"n": 1}, ttl=1)
@@ -617,13 +591,13 @@ def test_what_is_written_again_while_it_is_read_keeps_its_own_life(
 
     def late(path: str) -> Any:  # the head that is read to prolong the life
         found = head(path)
-        clock.move(0.5)
+        clock.advance(minutes=0.5)
         EcphoraStore(memory, clock=clock).put(ANA, "k", {"n": 2})
         return found
 
     monkeypatch.setattr(store, "_head", early)
     store.get(ANA, "k")
-    clock.move(99)
+    clock.advance(minutes=99)
     again = EcphoraStore(memory, clock=clock).get(ANA, "k")
     assert again is not None
     assert again.value == {"n": 2}

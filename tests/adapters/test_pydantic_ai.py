@@ -519,10 +519,3 @@ def test_the_toolset_checks_its_options(memory: Memory) -> None:
     for options in wrong:
         with pytest.raises(InvalidInput):
             memory_toolset(memory, **options)
-
-
-def test_the_example_runs() -> None:
-    path = Path(__file__).parents[2] / "examples" / "adapters" / "pydantic_ai_agent.py"
-    shown = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, timeout=120).stdout
-    assert "Ana prefers short answers." in shown
-    assert "Assistant: Peanuts." in shown
