@@ -21,7 +21,6 @@ from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMem
 from ecphora import Evidence, HashingEmbedder, Memory
 from ecphora.adapters.anthropic import AsyncEcphoraMemoryTool, EcphoraMemoryTool
 from ecphora.model.ids import content_id
-from ecphora.model.text_format import replace_surrogates
 from ecphora.testing import AdapterContract, AdapterDriver
 
 
@@ -53,7 +52,7 @@ class Driver(AdapterDriver):
         self.tool = EcphoraMemoryTool(memory)
 
     def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
-        path = f"/memories/{session}/{content_id(replace_surrogates(text))}.md"
+        path = f"/memories/{session}/{content_id(repr(text))}.md"
         try:
             create(self.tool, path, text)
         except ToolError as error:

@@ -26,7 +26,6 @@ from ecphora import HashingEmbedder
 from ecphora.adapters.crewai import CrewEmbedder, EcphoraStorage
 from ecphora.errors import InvalidInput
 from ecphora.model.ids import content_id
-from ecphora.model.text_format import replace_surrogates
 from ecphora.testing import AdapterContract, AdapterDriver
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of CrewAI and LanceDB
@@ -84,7 +83,7 @@ class Driver(AdapterDriver):
 
     def keep(self, text: str, *, user: str, session: str) -> None:
         scope, (vector,) = f"/{user}/{session}", self.embed([text])
-        id_ = content_id(scope, replace_surrogates(text))
+        id_ = content_id(scope, repr(text))
         self.storage.save([record(id_, *vector, content=text, scope=scope)])
 
     def find(self, question: str, *, user: str) -> list[str]:

@@ -31,7 +31,6 @@ from ecphora.adapters import google_adk
 from ecphora.adapters.google_adk import EcphoraMemoryService, open_memory_service, register
 from ecphora.errors import InvalidInput, StoreClosed
 from ecphora.model.ids import content_id
-from ecphora.model.text_format import replace_surrogates
 from ecphora.testing import AdapterContract, AdapterDriver
 
 pytestmark = [
@@ -81,7 +80,7 @@ class Driver(AdapterDriver):
         self.service = EcphoraMemoryService(memory, needs_evidence=False)
 
     def keep(self, text: str, *, user: str, session: str) -> None:
-        add(self.service, event(text, content_id(replace_surrogates(text))), user=user, id=session)
+        add(self.service, event(text, content_id(repr(text))), user=user, id=session)
 
     def find(self, question: str, *, user: str) -> list[str]:
         return texts(search(self.service, question, user_id=user))

@@ -28,7 +28,6 @@ from ecphora.adapters.langchain import EcphoraMiddleware, EcphoraRetriever
 from ecphora.errors import InvalidInput
 from ecphora.model.conditions import Eq
 from ecphora.model.ids import content_id
-from ecphora.model.text_format import replace_surrogates
 from ecphora.testing import AdapterContract, AdapterDriver
 
 ANA = MessageOptions(speakers={"user": "Ana"})
@@ -202,7 +201,7 @@ class Driver(AdapterDriver):
     """What the prompt of an agent has is found."""
 
     def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
-        message = HumanMessage(text, id=content_id(replace_surrogates(text)))
+        message = HumanMessage(text, id=content_id(repr(text)))
         agent = agent_with(scripted(AIMessage("Noted.", id="reply")), self.memory, recalls=False)
         agent.invoke({"messages": [message]}, {"configurable": {"thread_id": session}})
 
@@ -214,15 +213,6 @@ class Driver(AdapterDriver):
 
 class TestContract(AdapterContract):
     driver = Driver
-
-
-class RetrieverDriver(Driver):
-    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
-        return texts(EcphoraRetriever(memory=self.memory, needs_evidence=False).invoke(question))
-
-
-class TestContractOfRetriever(AdapterContract):
-    driver = RetrieverDriver
 
 
 def test_an_agent_recalls_and_remembers(stays: Memory) -> None:

@@ -31,7 +31,6 @@ from ecphora.adapters import pydantic_ai as adapter
 from ecphora.adapters.pydantic_ai import EcphoraMemoryStore, memory_toolset
 from ecphora.errors import InvalidInput, InvalidText
 from ecphora.model.ids import content_id
-from ecphora.model.text_format import replace_surrogates
 from ecphora.testing import AdapterContract, AdapterDriver
 
 T = TypeVar("T")
@@ -84,7 +83,7 @@ class Driver(AdapterDriver):
         self.store = EcphoraMemoryStore(memory)
 
     def keep(self, text: str, *, user: str, session: str) -> None:
-        path = f"{user}/{content_id(session, replace_surrogates(text)).replace(':', '-')}.md"
+        path = f"{user}/{content_id(session, repr(text)).replace(':', '-')}.md"
         with suppress(MemoryConflictError):  # the note is there
             write(self.store, path, text)
 

@@ -205,16 +205,6 @@ def test_a_store_that_only_reads(memory: Memory, store: EcphoraStore) -> None:
             asyncio.run(call)
 
 
-def test_many_at_once_and_in_several_loops(store: EcphoraStore, memory: Memory) -> None:
-    async def work(tag: str) -> None:
-        await asyncio.gather(*(store.add(f"{tag} {number}.") for number in range(10)), *(store.search(tag),) * 1)
-        await asyncio.gather(*(store.add(f"{tag} same.") for _ in range(5)))
-
-    asyncio.run(work("Tree"))
-    asyncio.run(work("Bush"))
-    assert memory.count() == 22
-
-
 # ---- messages
 
 

@@ -89,13 +89,16 @@ class AdapterContract:
             assert _has(users[OTHER].find("tea", user=OTHER), "I like tea.")
 
     def test_repeated_text_is_stored_once(self, tmp_path: Path) -> None:
-        """Or again, where the host means it so."""
-        with self._open(tmp_path) as users:
+        """Or again, where the host means it so; also if eight threads say it at a time."""
+        with self._open(tmp_path) as users, ThreadPoolExecutor(8) as pool:
             driver = users[ANA]
             driver.keep(FERRY, user=ANA, session="monday")
             count = driver.memory.count()
             driver.keep(FERRY, user=ANA, session="monday")
             assert (driver.memory.count() > count) is self.stores_repeats
+            list(pool.map(lambda text: driver.keep(text, user=ANA, session="tuesday"), ["I like tea."] * 8))
+            stored = [node for node in driver.memory.find() if node.text == "I like tea."]
+            assert (len(stored) > 1) is self.stores_repeats
 
     def test_forgotten_text_leaves_nothing(self, tmp_path: Path) -> None:
         """Neither to find, nor in the bytes of the file; it stays forgotten if the host means it so."""
