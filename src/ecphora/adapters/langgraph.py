@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from threading import RLock
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -37,7 +36,7 @@ from ..model.validation import (
     check_time,
 )
 from ..recall.recollection import Recollection
-from .records import KIND, Record, Records, record_of_hit
+from .records import KIND, MemoryOwner, Record, Records, record_of_hit
 
 try:
     from langgraph.store.base import (
@@ -111,7 +110,7 @@ class RecalledItem(SearchItem):
         return {**super().dict(), **own, "validity": None if self.validity is None else self.validity.to_dict()}
 
 
-class EcphoraStore(BaseStore):
+class EcphoraStore(MemoryOwner, BaseStore):
     """A memory as a LangGraph store, for graphs and agents compiled with ``store=``::
 
         with EcphoraStore.open("agent.db") as store:
@@ -159,7 +158,6 @@ class EcphoraStore(BaseStore):
         self._records = Records(memory, RECORDS)
         self._lock = RLock()
         self._last_sweep = self._clock()
-        self._owns_memory = False
 
     @classmethod
     def open(
@@ -190,19 +188,6 @@ class EcphoraStore(BaseStore):
         store.index_config = index
         store._owns_memory = True
         return store
-
-    def close(self) -> None:
-        """Close the memory, if :meth:`open` opened it."""
-        if self._owns_memory:
-            self.memory.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        self.close()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations; all are checked before the first is executed. Returns a result for each, in order."""

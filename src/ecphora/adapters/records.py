@@ -7,7 +7,8 @@ deleted. A record without a visible character is stored too: its memory then say
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from ..errors import IdCollision, StaleWrite
 from ..memory import Memory
@@ -123,12 +124,7 @@ class Records:
 
     def find(self, condition: Conditions = None, *, newest_first: bool = False) -> Iterator[Record]:
         """The records whose metadata meets a condition, in the order in which they were stored."""
-        order, cursor = "-recorded_at" if newest_first else "recorded_at", None
-        while True:
-            page = self.memory.find(where=self.filter(condition), order=order, limit=500, after=cursor)
-            yield from map(_record_of, page)
-            if (cursor := page.cursor) is None:
-                return
+        return map(_record_of, find_all(self.memory, self.filter(condition), newest_first=newest_first))
 
     def search(self, question: str, condition: Conditions = None, *, limit: int = 10) -> Recollection:
         """The records that belong to a question and meet a condition, as hits with their evidence and reasons."""
@@ -139,6 +135,51 @@ class Records:
         given = condition if isinstance(condition, Condition) else parse_condition(condition or {})
         of_kind = Eq(KIND, self.kind)
         return Filter(metadata=of_kind if given is None else of_kind & given)
+
+
+class MemoryOwner:
+    """What closes its memory at the end of a ``with`` or by ``close``, if it has opened it itself."""
+
+    memory: Memory
+    _owns_memory = False
+
+    def close(self) -> None:
+        """Close the memory, unless it was given."""
+        if self._owns_memory:
+            self.memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def find_all(memory: Memory, where: Filter, *, newest_first: bool = False) -> Iterator[Node]:
+    """All memories that pass a filter, in the order in which they were stored."""
+    order, cursor = "-recorded_at" if newest_first else "recorded_at", None
+    while True:
+        page = memory.find(where=where, order=order, limit=500, after=cursor)
+        yield from page
+        if (cursor := page.cursor) is None:
+            return
+
+
+def hit_fields(hit: Hit, found: Recollection) -> dict[str, Any]:
+    """What a host is told of a hit: score, reason and validity, where it comes from, and how sure the recall is."""
+    return {
+        "score": hit.score,
+        "reason": hit.reason,
+        "evidence": found.evidence.value,
+        "confidence": found.confidence,
+        "speaker": hit.node.speaker,
+        "session": hit.node.session,
+        "source": hit.node.source,
+        "happened_at": hit.node.happened_at.isoformat(),
+        "validity": None if hit.validity is None else hit.validity.to_dict(),
+    }
 
 
 def record_of_hit(hit: Hit) -> Record:
