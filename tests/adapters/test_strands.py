@@ -46,6 +46,10 @@ def message(role: Any, *texts: str) -> Any:
 class Driver(AdapterDriver):
     """A store for each user, by its name."""
 
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.stores: dict[str, EcphoraStore] = {}
+
     def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
         add(self.store_of(user), text)
 
@@ -58,7 +62,7 @@ class Driver(AdapterDriver):
                 self.memory.forget(entry.metadata["id"])
 
     def store_of(self, user: str) -> EcphoraStore:
-        return EcphoraStore(self.memory, user, needs_evidence=False)
+        return self.stores.setdefault(user, EcphoraStore(self.memory, user, needs_evidence=False))
 
 
 class TestContract(AdapterContract):
