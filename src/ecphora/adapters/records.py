@@ -70,11 +70,11 @@ class Records:
     def put_all(self, episodes: Mapping[str, Episode]) -> None:
         """Store the texts of episodes under their keys, as :meth:`put` does; what is new is one commit."""
         new = {key: self._memory_of(key, one) for key, one in episodes.items() if self.get(key) is None}
-        created: tuple[NodeId, ...] = ()
+        created: frozenset[NodeId] = frozenset()
         with suppress(IdCollision):  # another process was faster
-            created = self.memory.remember(new.values(), restore=True).created
-        for key in episodes.keys() - {key for key, one in new.items() if one.id in created}:
-            while not self.put_if(self.get(key), key, episodes[key]):
+            created = frozenset(self.memory.remember(new.values(), restore=True).created)
+        for key, episode in episodes.items():
+            while self.id_of(key) not in created and not self.put_if(self.get(key), key, episode):
                 pass
 
     def put_if(self, current: Record | None, key: str, episode: Episode) -> bool:
