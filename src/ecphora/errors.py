@@ -148,4 +148,4 @@ class StoreClosed(StoreError):
 
 
 class StaleWrite(StoreError):
-    """A batch made from a state that another process has changed since; make it again from the new state."""
+    """A write made from a state that another process has changed since; make it again from the new state."""

@@ -1012,6 +1012,7 @@ class Memory(OpenInEachProcess):
         happened_at: When | None = None,
         metadata: Metadata | None = None,
         restore: bool = False,
+        if_unchanged: Node | None = None,
     ) -> RememberResult:
         """Give a memory another text or other metadata. ``mode`` says what becomes of the old one.
 
@@ -1024,7 +1025,8 @@ class Memory(OpenInEachProcess):
         accesses and what was derived from it. Both are one commit.
 
         ``metadata`` takes the place of the old metadata, which stays by default. ``restore`` writes a text that was
-        forgotten or replaced before, with ``mode="replace"``.
+        forgotten or replaced before, with ``mode="replace"``. ``if_unchanged`` is the memory as :meth:`get` returned
+        it: if it was replaced or forgotten since, in any process, ``mode="replace"`` raises ``StaleWrite``.
 
         A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten or
         replaced before: the result has it in ``blocked``. Raises ``InvalidInput`` for an unknown id, and for a memory
@@ -1034,20 +1036,30 @@ class Memory(OpenInEachProcess):
         metadata = None if metadata is None else check_metadata(metadata)
         if not isinstance(mode, str) or mode not in {"supersede", "replace"}:
             raise InvalidInput(f"mode is {show(mode)}; give 'supersede' or 'replace'")
+        if not isinstance(if_unchanged, Node | None):
+            raise InvalidInput(f"if_unchanged is {show(if_unchanged)}; give the memory that get returned")
         if mode == "replace":
             if happened_at is not None:
                 raise InvalidInput(f"happened_at is {show(happened_at)}; a replaced text keeps its time, leave it out")
             run = self._begin_extraction()
             extractions = ExtractionSource(run or self._extractor)
             written = replace_text(
-                self._flushed_writer(), id, text, self._clock(), extractions, metadata=metadata, restore=restore
+                self._flushed_writer(),
+                id,
+                text,
+                self._clock(),
+                extractions,
+                metadata=metadata,
+                restore=restore,
+                expected_seq=None if if_unchanged is None else if_unchanged.seq,
             )
             created, existing, blocked = written.ids
             report = run.report if run is not None and created else None
             unread = self._unread_ids(written.new)
             return RememberResult((id,), created, existing, blocked, unread, extraction=report)
-        if restore:
-            raise InvalidInput('restore goes with mode="replace"; a superseding text is a new memory, leave it out')
+        if restore or if_unchanged is not None:
+            name = "restore" if restore else "if_unchanged"
+            raise InvalidInput(f'{name} goes with mode="replace"; a superseding text is a new memory, leave it out')
         old = check_memory(id, self._stored_nodes(id))
         if metadata is None:
             metadata = old.metadata
@@ -1124,7 +1136,11 @@ class Memory(OpenInEachProcess):
             if not nodes:
                 return ForgetResult((), (), notices=notices)
             episodes = tuple(dict.fromkeys(node.document or node.id for node in nodes))
-            batch = plan_forget(nodes, graph, partial(self._store.nodes, self.scope))
+            # What is replaced meanwhile may no longer match a filter.
+            expected = None if where is None else graph.revision
+            batch = replace(
+                plan_forget(nodes, graph, partial(self._store.nodes, self.scope)), expected_revision=expected
+            )
             exchanges = dependent_ids(graph, batch, Kind.EXCHANGE)
             if dry_run:
                 return ForgetResult(episodes, dependent_ids(graph, batch, Kind.ENTITY), exchanges, notices)

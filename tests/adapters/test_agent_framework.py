@@ -24,16 +24,10 @@ from agent_framework import (
 from ecphora import Filter, HashingEmbedder, Memory, MessageOptions
 from ecphora.adapters.agent_framework import EcphoraContextProvider, EcphoraHistoryProvider
 from ecphora.errors import InvalidInput
-from ecphora.testing import NOON, FakeClock
+from ecphora.testing import NOON, AdapterContract, AdapterDriver, FakeClock
 
 ANA = MessageOptions(speakers={"user": "Ana", "assistant": "Bot"})
 LISBON, FERRY = "I live in Lisbon.", "The ferry to Cacilhas costs nine euros."
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory(":memory:", embedder=HashingEmbedder(64)) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +101,33 @@ class ScriptedClient(BaseChatClient):
 
 
 AGENT: Any = None
+
+
+class Driver(AdapterDriver):
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        after(EcphoraContextProvider(self.memory), Message("user", [text]), session=session)
+
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        return [added(before(EcphoraContextProvider(self.memory, needs_evidence=False), Message("user", [question])))]
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+
+
+class HistoryDriver(Driver):
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.history = EcphoraHistoryProvider(memory)
+
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        after(self.history, Message("user", [text]), session=session)
+
+
+class TestContractOfHistory(AdapterContract):
+    driver = HistoryDriver
+    restores_forgotten = True
+    stores_repeats = True
 
 
 # ---- the context provider
@@ -205,16 +226,6 @@ def test_tool_results_are_remembered_on_demand(memory: Memory) -> None:
 def test_messages_without_text_or_of_other_roles_are_left_out(memory: Memory, messages: list[Message]) -> None:
     after(EcphoraContextProvider(memory), *messages)
     assert len(memory) == 0
-
-
-def test_a_turn_is_remembered_once_and_what_was_forgotten_stays_forgotten(memory: Memory) -> None:
-    provider = EcphoraContextProvider(memory)
-    for _ in range(2):
-        after(provider, user("My code is 1234."), reply=[bot("Noted.")])
-    assert len(memory) == 2
-    memory.forget(next(node.id for node in memory.find() if "1234" in node.text))
-    after(provider, user("My code is 1234."), reply=[bot("Noted.")])
-    assert [node.text for node in memory.find()] == ["Noted."]
 
 
 def test_either_half_is_switched_off(memory: Memory) -> None:
@@ -337,14 +348,6 @@ def test_messages_that_are_passed_again_are_stored_once(memory: Memory) -> None:
         assert texts(provider) == [message.text for message in run(reference.get_messages("monday", state=state))]
 
 
-def test_history_survives_the_file(tmp_path: Any) -> None:
-    for number in range(3):
-        with Memory(tmp_path / "agent.db", embedder=HashingEmbedder(64)) as memory:
-            save(EcphoraHistoryProvider(memory), user(f"Run {number}."))
-    with Memory(tmp_path / "agent.db", embedder=HashingEmbedder(64)) as memory:
-        assert texts(EcphoraHistoryProvider(memory)) == ["Run 0.", "Run 1.", "Run 2."]
-
-
 def test_order_does_not_depend_on_the_clock() -> None:
     with Memory(":memory:", embedder=HashingEmbedder(64), clock=FakeClock(NOON)) as memory:
         provider = EcphoraHistoryProvider(memory)
@@ -362,38 +365,6 @@ def test_messages_of_one_call_stay_together(memory: Memory) -> None:
 
     run(write())
     assert [text.rpartition(", ")[2] for text in texts(provider)] == [f"line {line}." for line in range(4)] * 6
-
-
-def test_two_writers_of_a_session_lose_nothing(memory: Memory) -> None:
-    providers = [EcphoraHistoryProvider(memory) for _ in range(4)]
-
-    async def write() -> None:
-        await asyncio.gather(
-            *(
-                provider.save_messages("monday", [user(f"Writer {number} says {line}.") for line in range(4)])
-                for number, provider in enumerate(providers)
-            )
-        )
-
-    run(write())
-    found = texts(providers[0])
-    assert len(found) == len(set(found)) == 16
-    for number in range(4):
-        own = [text for text in found if text.startswith(f"Writer {number}")]
-        assert own == [f"Writer {number} says {line}." for line in range(4)]
-
-
-def test_concurrent_turns_of_sessions_do_not_mix(memory: Memory) -> None:
-    provider = EcphoraHistoryProvider(memory)
-
-    async def write() -> None:
-        await asyncio.gather(
-            *(provider.save_messages(f"s{one}", [user(f"{one}: {line}.")]) for one in range(4) for line in range(4))
-        )
-
-    run(write())
-    for one in range(4):
-        assert sorted(texts(provider, f"s{one}")) == [f"{one}: {line}." for line in range(4)]
 
 
 def test_clear_erases_one_session_which_may_begin_again(memory: Memory) -> None:

@@ -3,7 +3,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,10 @@ pytest.importorskip("agent.memory_provider")
 from agent.memory_manager import MemoryManager
 from plugins.memory import discover_memory_providers, load_memory_provider
 
-from ecphora import HashingEmbedder, Memory
+from ecphora import Memory
 from ecphora.adapters.hermes import EcphoraMemoryProvider
 from ecphora.errors import InvalidInput, StoreClosed
+from ecphora.testing import AdapterContract, AdapterDriver
 
 pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 ROOT = Path(__file__).parents[2]
@@ -33,12 +33,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HERMES_HOME", str(folder))
     monkeypatch.setenv("HOME", str(tmp_path))
     return folder
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory(":memory:", embedder=HashingEmbedder(64)) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -64,6 +58,30 @@ def texts(memory: Memory) -> list[str]:
 def call(provider: EcphoraMemoryProvider, tool: str, **arguments: Any) -> dict[str, Any]:
     reply: dict[str, Any] = json.loads(provider.handle_tool_call(tool, arguments))
     return reply
+
+
+class Driver(AdapterDriver):
+    """The same memory for each session of an agent; what the prefetch has is found."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.provider = EcphoraMemoryProvider(memory)
+        self.provider.initialize("today")
+
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        self.provider.sync_turn(text, "", session_id=session)
+
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        return [self.provider.prefetch(question)]
+
+    def forget(self, text: str, *, user: str) -> None:  # noqa: ARG002
+        ids = [node.id for node in self.memory.find() if node.text == text]
+        if ids:
+            assert "result" in call(self.provider, "ecphora_forget", ids=ids)
+
+
+class TestContract(AdapterContract):
+    driver = Driver
 
 
 # ---- turns
@@ -93,17 +111,6 @@ def test_empty_half_of_a_turn_is_left_out(provider: EcphoraMemoryProvider, memor
     provider.sync_turn(content, "Nice.")
     provider.sync_turn(content, content)
     assert texts(memory) == ["Nice."]
-
-
-def test_turn_that_is_synced_again_is_stored_once_and_stays_forgotten(
-    provider: EcphoraMemoryProvider, memory: Memory
-) -> None:
-    for _ in range(2):
-        provider.sync_turn("My code is 1234.", "Noted.")
-    assert texts(memory) == ["My code is 1234.", "Noted."]
-    memory.forget(next(node.id for node in memory.find() if "1234" in node.text))
-    provider.sync_turn("My code is 1234.", "Noted.")
-    assert texts(memory) == ["Noted."]
 
 
 def test_any_unicode_is_remembered(memory: Memory, home: Path) -> None:
@@ -386,27 +393,6 @@ def test_manager_of_the_host_runs_it(memory: Memory, home: Path) -> None:
     found = {node.text: node.session for node in memory.find()}
     assert len(found) == 12
     assert (found["Boat 4 is blue."], found["Ben likes tea."]) == ("monday", "friday")
-
-
-def test_concurrent_turns_and_questions(provider: EcphoraMemoryProvider, memory: Memory) -> None:
-    errors: list[Exception] = []
-
-    def work(number: int) -> None:
-        try:
-            provider.sync_turn(f"Boat {number} is blue.", f"Boat {number}, I see.", session_id=f"s{number}")
-            provider.prefetch("Which boat is blue?")
-            provider.on_memory_write("add", "user", f"Ana owns boat {number}.")
-            provider.on_memory_write("remove", "user", "", metadata={"old_text": f"boat {number}."})
-        except Exception as error:  # noqa: BLE001  # whatever a thread raises fails the test
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    assert len(memory) == 12
 
 
 def test_plugin_folder_is_discovered_and_loaded(home: Path) -> None:

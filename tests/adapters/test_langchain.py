@@ -23,10 +23,12 @@ from langchain_core.tools import tool
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from langgraph.checkpoint.memory import InMemorySaver
 
-from ecphora import Filter, HashingEmbedder, Memory, MessageOptions
+from ecphora import Filter, Memory, MessageOptions
 from ecphora.adapters.langchain import EcphoraMiddleware, EcphoraRetriever
 from ecphora.errors import InvalidInput
 from ecphora.model.conditions import Eq
+from ecphora.model.ids import content_id
+from ecphora.testing import AdapterContract, AdapterDriver
 
 ANA = MessageOptions(speakers={"user": "Ana"})
 FRIDAY: Any = {"configurable": {"thread_id": "friday"}}
@@ -41,12 +43,6 @@ def stays() -> Iterator[Memory]:
         memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03", metadata={"topic": "home"})
         memory.remember("Ben lives in Ghent.", speaker="Ben", happened_at="2026-02-03", session="chat")
         memory.consolidate()
-        yield memory
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory(":memory:", embedder=HashingEmbedder(64)) as memory:
         yield memory
 
 
@@ -199,6 +195,24 @@ def said(text: str) -> dict[str, Any]:
 def stored(memory: Memory) -> list[tuple[str | None, str | None, str]]:
     nodes = sorted(memory.find(limit=99), key=lambda node: node.seq)
     return [(node.speaker, node.session, node.text) for node in nodes]
+
+
+class Driver(AdapterDriver):
+    """What the prompt of an agent has is found."""
+
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        message = HumanMessage(text, id=content_id(repr(text)))
+        agent = agent_with(scripted(AIMessage("Noted.", id="reply")), self.memory, recalls=False)
+        agent.invoke({"messages": [message]}, {"configurable": {"thread_id": session}})
+
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        model = scripted("Yes.")
+        agent_with(model, self.memory, remembers=False, needs_evidence=False).invoke(said(question), FRIDAY)
+        return model.prompts
+
+
+class TestContract(AdapterContract):
+    driver = Driver
 
 
 def test_an_agent_recalls_and_remembers(stays: Memory) -> None:
@@ -377,19 +391,6 @@ def test_asynchronous_agents_do_the_same(memory: Memory) -> None:
     asyncio.run(run())
     assert "The boat is called Nina." in model.prompts[0]
     assert len(stored(memory)) == 5
-
-
-def test_conversations_at_the_same_time(memory: Memory) -> None:
-    model = scripted(*[f"Reply {number}." for number in range(8)])
-    agent = agent_with(model, memory)
-
-    async def run() -> None:
-        turns = ({"configurable": {"thread_id": str(number)}} for number in range(8))
-        await asyncio.gather(*(agent.ainvoke(said(f"Hello {turn['configurable']}."), turn) for turn in turns))
-
-    asyncio.run(run())
-    assert len(stored(memory)) == 16
-    assert {session for _, session, _ in stored(memory)} == set("01234567")
 
 
 @pytest.mark.parametrize(

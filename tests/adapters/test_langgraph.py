@@ -33,42 +33,53 @@ from langgraph.store.memory import InMemoryStore
 
 from ecphora import HashingEmbedder, Memory, Validity
 from ecphora.adapters.langgraph import EcphoraStore, RecalledItem
-from ecphora.errors import EmbedderMismatch, InvalidInput, WrongVector
+from ecphora.errors import EmbedderMismatch, InvalidInput, StoreClosed, WrongVector
+from ecphora.model.ids import content_id
+from ecphora.testing import AdapterContract, AdapterDriver, FakeClock
 
 ANA = ("users", "ana")
 
 
-class Clock:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 5, 3, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def move(self, minutes: float) -> None:
-        self.now += timedelta(minutes=minutes)
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(datetime(2026, 5, 3, 12, tzinfo=UTC))
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def memory(clock: Clock) -> Iterator[Memory]:
+def memory(clock: FakeClock) -> Iterator[Memory]:
     with Memory(":memory:", embedder=HashingEmbedder(64), clock=clock) as memory:
         yield memory
 
 
 @pytest.fixture
-def store(memory: Memory, clock: Clock) -> EcphoraStore:
+def store(memory: Memory, clock: FakeClock) -> EcphoraStore:
     return EcphoraStore(memory, clock=clock)
 
 
 def keys(items: list[SearchItem]) -> list[str]:
     return [item.key for item in items]
+
+
+class Driver(AdapterDriver):
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.store = EcphoraStore(memory)
+
+    def keep(self, text: str, *, user: str, session: str) -> None:
+        self.store.put(("users", user), content_id(session, text), {"text": text})
+
+    def find(self, question: str, *, user: str) -> list[str]:
+        return [item.value["text"] for item in self.store.search(("users", user), query=question)]
+
+    def forget(self, text: str, *, user: str) -> None:
+        for item in self.store.search(("users", user), filter={"text": text}):
+            self.store.delete(item.namespace, item.key)
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+    separates_users = True
+    restores_forgotten = True
 
 
 # ---- long values
@@ -129,10 +140,10 @@ def test_empty_values_are_items(store: EcphoraStore, value: dict[str, Any]) -> N
     assert store.search(ANA, query="empty") == []
 
 
-def test_overwriting_keeps_the_creation_and_deleting_ends_it(store: EcphoraStore, clock: Clock) -> None:
+def test_overwriting_keeps_the_creation_and_deleting_ends_it(store: EcphoraStore, clock: FakeClock) -> None:
     created = clock.now
     store.put(ANA, "home", {"text": "Ana lives in Lisbon."})
-    clock.move(5)
+    clock.advance(minutes=5)
     store.put(ANA, "home", {"text": "Ana lives in Porto."})
     item = store.get(ANA, "home")
     assert item is not None
@@ -249,11 +260,11 @@ def test_a_value_that_contains_itself_is_refused(store: EcphoraStore) -> None:
 # ---- search without a query
 
 
-def test_listing_is_newest_first_and_pages(store: EcphoraStore, clock: Clock) -> None:
+def test_listing_is_newest_first_and_pages(store: EcphoraStore, clock: FakeClock) -> None:
     for number in range(7):
-        clock.move(1)
+        clock.advance(minutes=1)
         store.put((*ANA, f"n{number % 2}"), f"k{number}", {"n": number})
-    clock.move(1)
+    clock.advance(minutes=1)
     store.put((*ANA, "n0"), "k0", {"n": 0})
     listed = ["k0", "k6", "k5", "k4", "k3", "k2", "k1"]
     assert keys(store.search(ANA)) == listed
@@ -379,13 +390,13 @@ def test_an_item_has_the_score_of_its_best_text(store: EcphoraStore, memory: Mem
     assert item.score == pytest.approx(best.score)
 
 
-def test_what_no_longer_holds_says_so(clock: Clock) -> None:
+def test_what_no_longer_holds_says_so(clock: FakeClock) -> None:
     with Memory(":memory:", clock=clock) as memory:
         store = EcphoraStore(memory, clock=clock)
         for day, text in ((0, "Ana lives in Lisbon."), (90, "Ana moved to Porto.")):
-            clock.move(24 * 60 * day)
+            clock.advance(minutes=24 * 60 * day)
             store.put(ANA, str(day), {"text": text})
-        clock.move(60)
+        clock.advance(minutes=60)
         memory.consolidate()
         validity = {
             item.key: item.validity
@@ -490,13 +501,13 @@ def test_namespaces(store: EcphoraStore) -> None:
 # ---- time to live
 
 
-def test_expired_items_are_never_returned_and_swept(memory: Memory, store: EcphoraStore, clock: Clock) -> None:
+def test_expired_items_are_never_returned_and_swept(memory: Memory, store: EcphoraStore, clock: FakeClock) -> None:
     store.put(ANA, "short", {"text": "sailing", "tags": ["x", "y"]}, index=["text", "tags[*]"], ttl=10)
     store.put(("other",), "long", {"text": "sailing"}, ttl=20)
-    clock.move(9.9)
+    clock.advance(minutes=9.9)
     assert store.sweep_ttl() == 0
     assert store.get(ANA, "short") is not None
-    clock.move(0.2)
+    clock.advance(minutes=0.2)
     assert store.get(ANA, "short") is None
     assert keys(store.search(())) == keys(store.search((), query="sailing")) == ["long"]
     assert store.list_namespaces() == [("other",)]
@@ -504,20 +515,20 @@ def test_expired_items_are_never_returned_and_swept(memory: Memory, store: Ecpho
     assert (store.sweep_ttl(), store.sweep_ttl(), memory.count()) == (1, 0, 1)
 
 
-def test_writing_again_begins_a_new_life(store: EcphoraStore, clock: Clock) -> None:
+def test_writing_again_begins_a_new_life(store: EcphoraStore, clock: FakeClock) -> None:
     store.put(ANA, "k", {"n": 1}, ttl=1)
-    clock.move(2)
+    clock.advance(minutes=2)
     store.put(ANA, "k", {"n": 2})
-    clock.move(99)
+    clock.advance(minutes=99)
     item = store.get(ANA, "k")
     assert item is not None
     assert item.created_at == clock.now - timedelta(minutes=99)
     assert store.sweep_ttl() == 0
 
 
-def test_writing_over_an_expired_item_erases_all_of_it(memory: Memory, store: EcphoraStore, clock: Clock) -> None:
+def test_writing_over_an_expired_item_erases_all_of_it(memory: Memory, store: EcphoraStore, clock: FakeClock) -> None:
     store.put(ANA, "k", {"tags": ["sailing", "chess"]}, index=["tags[*]"], ttl=1)
-    clock.move(2)
+    clock.advance(minutes=2)
     store.put(ANA, "k", {"tags": ["opera"]}, index=["tags[*]"])
     assert [node.text for node in memory.find()] == ["opera"]
     item = store.get(ANA, "k")
@@ -525,64 +536,64 @@ def test_writing_over_an_expired_item_erases_all_of_it(memory: Memory, store: Ec
     assert item.created_at == clock.now
 
 
-def test_default_life_and_none(memory: Memory, clock: Clock) -> None:
+def test_default_life_and_none(memory: Memory, clock: FakeClock) -> None:
     store = EcphoraStore(memory, ttl={"default_ttl": 5}, clock=clock)
     store.put(ANA, "default", {})
     store.put(ANA, "forever", {}, ttl=None)
-    clock.move(3)
+    clock.advance(minutes=3)
     assert store.get(ANA, "default") is not None  # which prolongs nothing
-    clock.move(3)
+    clock.advance(minutes=3)
     assert keys(store.search(ANA)) == ["forever"]
 
 
-def test_reading_prolongs_only_if_asked(memory: Memory, clock: Clock) -> None:
+def test_reading_prolongs_only_if_asked(memory: Memory, clock: FakeClock) -> None:
     store = EcphoraStore(memory, ttl={"default_ttl": 5, "refresh_on_read": True}, clock=clock)
     for key in ("got", "found", "listed", "left", "forever"):
         text = {"text": f"about {key}", "more": f"more of {key}"}
         store.put((key,), key, text, ["text", "more"], ttl=None if key == "forever" else 5)
     updated = clock.now
-    clock.move(4)
+    clock.advance(minutes=4)
     store.get(("got",), "got")
     store.search(("found",), query="about found")
     store.search(("listed",))
     store.get(("left",), "left", refresh_ttl=False)
     store.search(("left",), refresh_ttl=False)
     store.get(("forever",), "forever")
-    clock.move(4)
+    clock.advance(minutes=4)
     assert sorted(keys(store.search((), refresh_ttl=False))) == ["forever", "found", "got", "listed"]
     found = store.search(("got",), query="more of got", refresh_ttl=False)
     assert [item.updated_at for item in found] == [updated]
     assert found[0].value == {"text": "about got", "more": "more of got"}
-    clock.move(2)
+    clock.advance(minutes=2)
     assert keys(store.search((), refresh_ttl=False)) == ["forever"]
 
 
-def test_a_prolonged_life_changes_no_order(memory: Memory, clock: Clock) -> None:
+def test_a_prolonged_life_changes_no_order(memory: Memory, clock: FakeClock) -> None:
     store = EcphoraStore(memory, ttl={"default_ttl": 50, "refresh_on_read": True}, clock=clock)
     for key in ("old", "new"):
-        clock.move(1)
+        clock.advance(minutes=1)
         store.put(ANA, key, {})
-    clock.move(1)
+    clock.advance(minutes=1)
     store.get(ANA, "old")
     assert keys(store.search(ANA)) == ["new", "old"]
 
 
-def test_calls_sweep_when_the_interval_has_passed(memory: Memory, clock: Clock) -> None:
+def test_calls_sweep_when_the_interval_has_passed(memory: Memory, clock: FakeClock) -> None:
     store = EcphoraStore(memory, ttl={"sweep_interval_minutes": 30}, clock=clock)
     store.put(ANA, "k", {}, ttl=1)
-    clock.move(29)
+    clock.advance(minutes=29)
     store.get(ANA, "other")
     assert memory.count() == 1
-    clock.move(1)
+    clock.advance(minutes=1)
     store.get(ANA, "other")
     assert memory.count() == 0
 
 
 def test_what_is_written_again_during_a_sweep_stays(
-    memory: Memory, store: EcphoraStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, store: EcphoraStore, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.put(ANA, "k", {"n": 1}, ttl=1)
-    clock.move(2)
+    clock.advance(minutes=2)
     forget = memory.forget
 
     def late(*args: Any, **options: Any) -> Any:
@@ -598,7 +609,7 @@ def test_what_is_written_again_during_a_sweep_stays(
 
 
 def test_what_is_written_again_while_it_is_read_keeps_its_own_life(
-    memory: Memory, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = EcphoraStore(memory, ttl={"refresh_on_read": True}, clock=clock)
     store.put(ANA, "k", {"n": 1}, ttl=1)
@@ -611,13 +622,13 @@ def test_what_is_written_again_while_it_is_read_keeps_its_own_life(
 
     def late(path: str) -> Any:  # the head that is read to prolong the life
         found = head(path)
-        clock.move(0.5)
+        clock.advance(minutes=0.5)
         EcphoraStore(memory, clock=clock).put(ANA, "k", {"n": 2})
         return found
 
     monkeypatch.setattr(store, "_head", early)
     store.get(ANA, "k")
-    clock.move(99)
+    clock.advance(minutes=99)
     again = EcphoraStore(memory, clock=clock).get(ANA, "k")
     assert again is not None
     assert again.value == {"n": 2}
@@ -686,11 +697,11 @@ def test_wrong_dims_are_an_error(tmp_path: Path) -> None:
         store.put(ANA, "k", {"text": "aaaa"})
 
 
-def test_items_outlive_the_process_and_the_store_closes_only_its_own_memory(tmp_path: Path, memory: Memory) -> None:
+def test_the_store_closes_only_its_own_memory(tmp_path: Path, memory: Memory) -> None:
     with EcphoraStore.open(tmp_path / "a.db", embedder=HashingEmbedder(64)) as store:
         store.put(ANA, "k", {"text": "sailing"})
-    with EcphoraStore.open(tmp_path / "a.db", embedder=HashingEmbedder(64)) as store:
-        assert keys(store.search(ANA, query="sailing")) == ["k"]
+    with pytest.raises(StoreClosed):
+        store.put(ANA, "k", {"text": "sailing"})
     with EcphoraStore(memory) as store:
         store.put(ANA, "k", {})
     assert memory.count() == 1
@@ -767,25 +778,6 @@ def test_the_package_imports_no_host() -> None:
     code = "import ecphora, ecphora.adapters.records, sys; print({'langgraph', 'langchain_core'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
-
-
-@pytest.mark.parametrize(("host", "module"), [("langgraph", "langgraph"), ("langchain", "langchain")])
-def test_a_missing_host_is_one_clear_error(host: str, module: str) -> None:
-    code = f"import sys; sys.modules[{host!r}] = None; import ecphora.adapters.{module}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines()[-1].endswith(f"is not installed; run: pip install 'ecphora[{module}]'")
-
-
-def test_two_stores_over_one_file_see_each_other(tmp_path: Path, clock: Clock) -> None:
-    options: Any = {"embedder": HashingEmbedder(64), "ttl": {"refresh_on_read": True}, "clock": clock}
-    with EcphoraStore.open(tmp_path / "a.db", **options) as one, EcphoraStore.open(tmp_path / "a.db", **options) as two:
-        one.put(ANA, "k", {"text": "sailing"}, ttl=5)
-        assert keys(two.search(ANA, query="sailing")) == ["k"]
-        two.put(ANA, "k", {"text": "chess"}, ttl=5)
-        found = one.search(ANA, query="chess")
-        assert [item.value for item in found] == [{"text": "chess"}]
-        two.delete(ANA, "k")
-        assert one.get(ANA, "k") is None
 
 
 def test_value_tells_speaker_session_and_time(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,36 +14,24 @@ import ecphora
 from ecphora import HashingEmbedder
 from ecphora.adapters.mem0 import AsyncMemory, Memory, ValidationError
 from ecphora.errors import InvalidInput, StoreClosed
+from ecphora.testing import AdapterContract, AdapterDriver, FakeClock
 
 ANA: dict[str, Any] = {"user_id": "ana"}
 
 
-class Clock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 5, 3, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def move(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(datetime(2026, 5, 3, 12, tzinfo=UTC))
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def store(clock: Clock) -> Iterator[ecphora.Memory]:
+def store(clock: FakeClock) -> Iterator[ecphora.Memory]:
     with ecphora.Memory(":memory:", embedder=HashingEmbedder(64), clock=clock) as store:
         yield store
 
 
 @pytest.fixture
-def memory(store: ecphora.Memory, clock: Clock) -> Memory:
+def memory(store: ecphora.Memory, clock: FakeClock) -> Memory:
     return Memory(store, clock=clock)
 
 
@@ -58,6 +46,29 @@ def told(memory: Memory, text: str, **options: Any) -> str:
 
 def find(memory: Memory, filters: dict[str, Any]) -> set[str]:
     return set(texts(memory.get_all(filters=filters)))
+
+
+class Driver(AdapterDriver):
+    def __init__(self, memory: ecphora.Memory) -> None:
+        super().__init__(memory)
+        self.adapter = Memory(memory)
+
+    def keep(self, text: str, *, user: str, session: str) -> None:
+        self.adapter.add(text, user_id=user, run_id=session)
+
+    def find(self, question: str, *, user: str) -> list[str]:
+        return texts(self.adapter.search(question, filters={"user_id": user}, threshold=0))
+
+    def forget(self, text: str, *, user: str) -> None:
+        for result in self.adapter.get_all(filters={"user_id": user}, top_k=100)["results"]:
+            if result["memory"] == text:
+                self.adapter.delete(result["id"])
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+    restores_forgotten = True
+    separates_users = True
 
 
 # ---- add
@@ -266,7 +277,7 @@ def test_a_threshold_and_a_number_bound_the_results(memory: Memory) -> None:
     assert all(one["score"] >= 0.3 for one in memory.search("green tree", filters=ANA, threshold=0.3)["results"])
 
 
-def test_without_evidence_nothing_comes_back_unless_asked_for(store: ecphora.Memory, clock: Clock) -> None:
+def test_without_evidence_nothing_comes_back_unless_asked_for(store: ecphora.Memory, clock: FakeClock) -> None:
     bands = ecphora.EvidenceBands(strong=0.9999, weak=0.9998)
     with ecphora.Memory(":memory:", embedder=HashingEmbedder(64), evidence_bands=bands) as sure:
         memory = Memory(sure)
@@ -284,11 +295,11 @@ def test_reasons_in_numbers(memory: Memory) -> None:
     assert "score_details" not in memory.search("green tree", filters=ANA, threshold=0)["results"][0]
 
 
-def test_a_reference_date_shows_what_held_then(memory: Memory, clock: Clock) -> None:
+def test_a_reference_date_shows_what_held_then(memory: Memory, clock: FakeClock) -> None:
     id_ = told(memory, "I live in Lisbon.", timestamp="2026-01-10")
-    clock.move(days=1)
+    clock.advance(days=1)
     memory.update(id_, "I live in Porto.")
-    clock.move(days=1)
+    clock.advance(days=1)
     memory.update(id_, "I live in Faro.")
     asked: dict[str, Any] = {"query": "Where do I live?", "filters": ANA, "threshold": 0}
     assert texts(memory.search(**asked)) == ["I live in Faro."]
@@ -348,9 +359,9 @@ def test_a_listing_takes_ids_in_the_filter_alone(memory: Memory) -> None:
         memory.get_all(filters=ANA, top_k=-1)
 
 
-def test_a_listing_has_the_latest_first_and_a_limit(memory: Memory, clock: Clock) -> None:
+def test_a_listing_has_the_latest_first_and_a_limit(memory: Memory, clock: FakeClock) -> None:
     for number in range(25):
-        clock.move(minutes=1)
+        clock.advance(minutes=1)
         told(memory, f"Text {number}.")
     assert texts(memory.get_all(filters=ANA)) == [f"Text {number}." for number in range(24, 4, -1)]
     assert len(memory.get_all(filters=ANA, top_k=1000)["results"]) == 25
@@ -442,12 +453,12 @@ def test_other_memories_of_the_file_are_out_of_sight(memory: Memory, store: ecph
 # ---- expiration
 
 
-def test_after_its_day_a_memory_does_not_come_back(memory: Memory, clock: Clock) -> None:
+def test_after_its_day_a_memory_does_not_come_back(memory: Memory, clock: FakeClock) -> None:
     id_ = told(memory, "The code is 12.", expiration_date="2026-05-04")
     told(memory, "No end.")
-    clock.move(days=1)
+    clock.advance(days=1)
     assert find(memory, ANA) == {"The code is 12.", "No end."}
-    clock.move(days=1)
+    clock.advance(days=1)
     assert find(memory, ANA) == {"No end."}
     assert texts(memory.search("code", filters=ANA, threshold=0)) == ["No end."]
     assert len(memory.search("code", filters=ANA, threshold=0, show_expired=True)["results"]) == 2
@@ -471,11 +482,11 @@ def test_an_expiration_date_is_a_date(memory: Memory, value: Any) -> None:
 # ---- update, history
 
 
-def test_an_update_keeps_the_id_and_the_history(memory: Memory, clock: Clock) -> None:
+def test_an_update_keeps_the_id_and_the_history(memory: Memory, clock: FakeClock) -> None:
     id_ = told(memory, "Likes tea.", metadata={"topic": "drinks", "sure": True})
-    clock.move(hours=1)
+    clock.advance(hours=1)
     assert memory.update(id_, "Likes coffee.", metadata={"sure": False}) == {"message": "Memory updated successfully!"}
-    clock.move(hours=1)
+    clock.advance(hours=1)
     memory.update(memory_id=id_, text="Likes water.")
     found = memory.get(id_)
     assert found is not None
@@ -493,9 +504,9 @@ def test_an_update_keeps_the_id_and_the_history(memory: Memory, clock: Clock) ->
     assert texts(memory.get_all(filters=ANA)) == ["Likes water."]
 
 
-def test_an_update_of_metadata_alone_keeps_the_text(memory: Memory, clock: Clock) -> None:
+def test_an_update_of_metadata_alone_keeps_the_text(memory: Memory, clock: FakeClock) -> None:
     id_ = told(memory, "Likes tea.", metadata={"deep": {"a": 1}})
-    clock.move(hours=1)
+    clock.advance(hours=1)
     memory.update(id_, metadata={"topic": "drinks", "user_id": "bo"})
     found = memory.get(id_)
     assert found is not None
@@ -507,20 +518,20 @@ def test_an_update_of_metadata_alone_keeps_the_text(memory: Memory, clock: Clock
     assert find(memory, {**ANA, "topic": "drinks"}) == {"Likes tea."}
 
 
-def test_an_update_of_metadata_alone_keeps_the_versions(memory: Memory, clock: Clock) -> None:
+def test_an_update_of_metadata_alone_keeps_the_versions(memory: Memory, clock: FakeClock) -> None:
     id_ = told(memory, "Likes tea.")
     for changes in ({"text": "Likes coffee."}, {"metadata": {"a": 1}}, {"text": "Likes water."}):
-        clock.move(hours=1)
+        clock.advance(hours=1)
         memory.update(id_, **changes)
         assert len(memory.get_all(filters=ANA)["results"]) == 1
     assert [row["new_memory"] for row in memory.history(id_)] == ["Likes tea.", "Likes coffee.", "Likes water."]
     assert memory.get(id_)["metadata"] == {"a": 1}  # type: ignore[index]
 
 
-def test_an_update_may_return_to_an_earlier_text(memory: Memory, clock: Clock) -> None:
+def test_an_update_may_return_to_an_earlier_text(memory: Memory, clock: FakeClock) -> None:
     id_ = told(memory, "Likes tea.")
     for text in ("Likes coffee.", "Likes tea.", "", "Likes tea."):
-        clock.move(hours=1)
+        clock.advance(hours=1)
         memory.update(id_, text)
         assert texts(memory.get_all(filters=ANA)) == [text]
     assert len(memory.history(id_)) == 5
@@ -638,16 +649,6 @@ def test_a_memory_that_was_given_stays_open(store: ecphora.Memory) -> None:
     with Memory(store) as memory:
         told(memory, "Text.")
     assert store.count() == 1
-
-
-def test_memories_are_there_after_opening_again(tmp_path: Path) -> None:
-    with Memory(tmp_path / "a.db") as memory:
-        id_ = told(memory, "I live in Lisbon.")
-        memory.update(id_, "I live in Porto.")
-    with Memory(str(tmp_path / "a.db")) as memory:
-        assert memory.add("I live in Lisbon.", **ANA)["results"] == []  # the last thing said
-        assert memory.get(id_)["memory"] == "I live in Porto."  # type: ignore[index]
-        assert len(memory.history(id_)) == 2
 
 
 def test_threads(memory: Memory) -> None:

@@ -2,10 +2,7 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,6 +21,7 @@ from ecphora import Filter, HashingEmbedder, Memory, MessageOptions
 from ecphora.adapters import openai_agents
 from ecphora.adapters.openai_agents import EcphoraSession, recall_tool
 from ecphora.errors import InvalidInput
+from ecphora.testing import AdapterContract, AdapterDriver
 
 CALL = {"type": "function_call", "call_id": "1", "name": "weather", "arguments": '{"city": "Porto"}'}
 RESULT = {"type": "function_call_output", "call_id": "1", "output": "sunny"}
@@ -48,14 +46,24 @@ def items_of(session: EcphoraSession, limit: int | None = None) -> list[Any]:
 
 
 @pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory(":memory:", embedder=HashingEmbedder(64)) as opened:
-        yield opened
-
-
-@pytest.fixture
 def session(memory: Memory) -> EcphoraSession:
     return EcphoraSession(memory, "chat-1")
+
+
+class Driver(AdapterDriver):
+    def keep(self, text: str, *, user: str, session: str) -> None:  # noqa: ARG002
+        add(EcphoraSession(self.memory, session), {"role": "user", "content": text})
+
+    def find(self, question: str, *, user: str) -> list[str]:  # noqa: ARG002
+        return [
+            str(inject(EcphoraSession(self.memory, "today"), [{"role": "user", "content": question}], "").instructions)
+        ]
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+    restores_forgotten = True
+    stores_repeats = True
 
 
 # ---- the protocol
@@ -370,16 +378,3 @@ def test_an_agent_remembers_across_sessions(tmp_path: Path) -> None:
     assert [item.get("type", item.get("role")) for item in history] == [
         "user", "function_call", "function_call_output", "message", "user",
     ]  # fmt: skip
-
-
-def test_the_example_runs() -> None:
-    path = Path(__file__).parents[2] / "examples" / "adapters" / "openai_agent.py"
-    shown = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, timeout=120).stdout
-    assert "moved from Ghent to Porto" in shown
-    assert "Avoid satay" in shown
-
-
-def test_a_missing_package_is_named() -> None:
-    code = "import sys; sys.modules['agents'] = None; import ecphora.adapters.openai_agents"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'ecphora[openai-agents]'" in done.stderr

@@ -3,9 +3,8 @@
 import asyncio
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +30,8 @@ from ecphora import HashingEmbedder, Memory
 from ecphora.adapters import pydantic_ai as adapter
 from ecphora.adapters.pydantic_ai import EcphoraMemoryStore, memory_toolset
 from ecphora.errors import InvalidInput, InvalidText
+from ecphora.model.ids import content_id
+from ecphora.testing import AdapterContract, AdapterDriver
 
 T = TypeVar("T")
 WRITE = MemoryOperation(id="run-1:call-1", fingerprint="write one")
@@ -72,14 +73,34 @@ def found(store: EcphoraMemoryStore, query: str, prefix: str = "", **bounds: int
 
 
 @pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory(":memory:", embedder=HashingEmbedder(64)) as opened:
-        yield opened
-
-
-@pytest.fixture
 def store(memory: Memory) -> EcphoraMemoryStore:
     return EcphoraMemoryStore(memory)
+
+
+class Driver(AdapterDriver):
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.store = EcphoraMemoryStore(memory)
+
+    def keep(self, text: str, *, user: str, session: str) -> None:
+        path = f"{user}/{content_id(session, repr(text)).replace(':', '-')}.md"
+        with suppress(MemoryConflictError):  # the note is there
+            write(self.store, path, text)
+
+    def find(self, question: str, *, user: str) -> list[str]:
+        return [str(content(self.store, path)) for path in found(self.store, question, f"{user}/")]
+
+    def forget(self, text: str, *, user: str) -> None:
+        for path in run(self.store.list_paths(f"{user}/", limit=100)):
+            file = run(self.store.read(path, max_chars=1_000))
+            if file is not None and file.content == text:
+                delete(self.store, path, file.version)
+
+
+class TestContract(AdapterContract):
+    driver = Driver
+    restores_forgotten = True
+    separates_users = True
 
 
 # ---- files
@@ -242,7 +263,7 @@ def test_a_deletion_that_broke_off_is_not_taken_for_done(
 ) -> None:
     first = write(store, "a.md", "one", operation=WRITE)
     with monkeypatch.context() as patch:
-        patch.setattr(store._files, "delete", lambda _: 1 / 0)
+        patch.setattr(store._files, "erase", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             delete(store, "a.md", first.version, DELETE)
     assert run(store.get_operation(DELETE)) is None
@@ -292,41 +313,65 @@ def test_of_many_writers_one_wins(memory: Memory) -> None:
     assert run(race()).count(True) == 1
 
 
-def test_stores_over_one_memory_wait_for_each_other(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = EcphoraMemoryStore(memory), EcphoraMemoryStore(memory)
-    started, put = threading.Event(), first._files.put
+APPEND = """
+import asyncio, sys
+from pydantic_ai_harness.memory import MemoryConflictError
+from ecphora import HashingEmbedder, Memory
+from ecphora.adapters.pydantic_ai import EcphoraMemoryStore
 
-    def slow(*arguments: Any, **options: Any) -> Any:
-        started.set()
-        time.sleep(0.2)
-        return put(*arguments, **options)
+async def append(store, line):
+    while True:
+        file = await store.read("a.md", max_chars=10_000)
+        text, version = (file.content, file.version) if file else ("", None)
+        try:
+            return await store.write("a.md", f"{text}{line}\\n", expected_version=version)
+        except MemoryConflictError:
+            pass
 
-    monkeypatch.setattr(first._files, "put", slow)
-    thread = threading.Thread(target=lambda: write(first, "a.md", "first"))
-    thread.start()
-    assert started.wait(10)
-    with pytest.raises(MemoryConflictError):
-        write(second, "a.md", "second")
-    thread.join()
-    assert content(second, "a.md") == "first"
+async def append_all(store, name):
+    await asyncio.gather(*(append(store, f"{name}{number}") for number in range(30)))
+
+with Memory(sys.argv[1], embedder=HashingEmbedder(64)) as memory:
+    print("ready", flush=True)
+    input()
+    asyncio.run(append_all(EcphoraMemoryStore(memory), sys.argv[2]))
+"""
 
 
-def test_appending_with_retries_loses_nothing(store: EcphoraMemoryStore) -> None:
-    async def append(number: int) -> None:
-        while True:
-            file = await store.read("a.md", max_chars=10_000)
-            text, version = (file.content, file.version) if file else ("", None)
-            try:
-                await store.write("a.md", f"{text}{number}\n", expected_version=version)
-            except MemoryConflictError:
-                continue
-            return
+def test_two_processes_that_append_with_retries_lose_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.db")
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    processes = [subprocess.Popen([sys.executable, "-c", APPEND, path, name], **pipes) for name in ("a", "b")]
+    for process in processes:
+        assert process.stdout.readline() == b"ready\n"
+    for process in processes:
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate(timeout=60)
+    assert [process.returncode for process in processes] == [0, 0]
+    with Memory(path, embedder=HashingEmbedder(64)) as memory:
+        lines = str(content(EcphoraMemoryStore(memory), "a.md")).split()
+    assert sorted(lines) == sorted(f"{name}{number}" for name in ("a", "b") for number in range(30))
 
-    async def append_all() -> None:
-        await asyncio.gather(*map(append, range(12)))
 
-    run(append_all())
-    assert sorted(str(content(store, "a.md")).split(), key=int) == [str(number) for number in range(12)]
+def test_a_deletion_that_lost_to_another_process_is_not_taken_for_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: Any = {"embedder": HashingEmbedder(64)}
+    with Memory(tmp_path / "a.db", **options) as memory, Memory(tmp_path / "a.db", **options) as other:
+        store = EcphoraMemoryStore(memory)
+        first, erase = write(store, "a.md", "one").version, store._files.erase
+
+        def late(condition: Any) -> int:
+            write(EcphoraMemoryStore(other), "a.md", "two", first)
+            return erase(condition)
+
+        monkeypatch.setattr(store._files, "erase", late)
+        with pytest.raises(MemoryConflictError):
+            delete(store, "a.md", first, DELETE)
+        assert run(store.get_operation(DELETE)) is None
+        assert content(store, "a.md") == "two"
 
 
 # ---- search
@@ -473,16 +518,3 @@ def test_the_toolset_checks_its_options(memory: Memory) -> None:
     for options in wrong:
         with pytest.raises(InvalidInput):
             memory_toolset(memory, **options)
-
-
-def test_the_example_runs() -> None:
-    path = Path(__file__).parents[2] / "examples" / "adapters" / "pydantic_ai_agent.py"
-    shown = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, timeout=120).stdout
-    assert "Ana prefers short answers." in shown
-    assert "Assistant: Peanuts." in shown
-
-
-def test_a_missing_package_is_named() -> None:
-    code = "import sys; sys.modules['pydantic_ai_harness'] = None; import ecphora.adapters.pydantic_ai"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'ecphora[pydantic-ai]'" in done.stderr

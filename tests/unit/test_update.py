@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ecphora.errors import IdCollision, InvalidInput
+from ecphora.errors import IdCollision, InvalidInput, StaleWrite
 from ecphora.memory import Memory
 from ecphora.model.types import Episode, Filter, Kind, Node, RememberResult, WriteBatch
 from ecphora.models.embedders.hashing import HashingEmbedder
@@ -306,19 +306,21 @@ def test_replaced_memory_is_exported_and_imported(memory: Memory, tmp_path: Path
         assert get(other, "home").text == "Ana lives in Ghent."
 
 
+class RacingStore(SQLiteStore):
+    """Lets another process replace the memory "home" before the first replacement or forgetting."""
+
+    has_raced = False
+
+    def commit(self, scope: str, batch: WriteBatch, /) -> WriteBatch:
+        if batch.tombstones and not self.has_raced:
+            self.has_raced = True
+            with open_memory(Path(self.path)) as other:
+                text, metadata = "the cat sleeps all day. " * 200, {"version": 2}
+                other.update("home", text, mode="replace", metadata=metadata, restore=True)
+        return super().commit(scope, batch)
+
+
 def test_replace_is_one_commit_and_survives_a_race(path: Path) -> None:
-    class RacingStore(SQLiteStore):
-        """Lets another process write before the first replacement."""
-
-        has_raced = False
-
-        def commit(self, scope: str, batch: WriteBatch, /) -> WriteBatch:
-            if batch.tombstones and not self.has_raced:
-                self.has_raced = True
-                with open_memory(path) as other:
-                    other.update("home", "the cat sleeps all day. " * 200, mode="replace")
-            return super().commit(scope, batch)
-
     with open_memory(path) as first:
         first.remember("the cat sleeps", id="home")  # mentions no name, which two writers could not both create
     store = RacingStore(path)
@@ -330,6 +332,36 @@ def test_replace_is_one_commit_and_survives_a_race(path: Path) -> None:
         assert [node.id for node in memory.find()] == ["home"]
         assert int(memory.graph().episodes.sum()) == 1
     store.close()
+
+
+def test_replace_if_unchanged_and_forgetting_by_a_filter_lose_a_race(path: Path) -> None:
+    with open_memory(path) as first:
+        first.remember("the cat sleeps", id="home", metadata={"version": 1})
+    for attempt in ("update", "forget"):
+        store = RacingStore(path)
+        with open_memory(store) as memory:  # type: ignore[arg-type]
+            old = memory.update("home", "the cat sleeps", mode="replace", metadata={"version": 1}, restore=True)
+            store.has_raced = False
+            if attempt == "forget":
+                assert not memory.forget(where=Filter(metadata={"version": 1}))
+            else:
+                with pytest.raises(StaleWrite, match="'home' was replaced or forgotten since it was read"):
+                    memory.update("home", "the dog sleeps", mode="replace", if_unchanged=get(memory, old.id))
+            assert get(memory, "home").metadata == {"version": 2}
+        store.close()
+
+
+def test_replace_if_unchanged(memory: Memory) -> None:
+    old = get(memory, "home")
+    memory.update("home", "Ana lives in Ghent.", mode="replace", if_unchanged=old)
+    for _ in range(2):
+        with pytest.raises(StaleWrite):
+            memory.update("home", "Ana lives in Porto.", mode="replace", if_unchanged=old)
+        memory.forget("home")
+    with pytest.raises(InvalidInput, match=r'if_unchanged goes with mode="replace"'):
+        memory.update("home", "Ana lives in Porto.", mode="supersede", if_unchanged=old)
+    with pytest.raises(InvalidInput, match="give the memory that get returned"):
+        memory.update("home", "Ana lives in Porto.", mode="replace", if_unchanged="home")  # type: ignore[arg-type]
 
 
 # ---- both

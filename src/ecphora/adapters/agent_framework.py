@@ -238,7 +238,7 @@ class EcphoraHistoryProvider(HistoryProvider):
 
     def _clear(self, session_id: str | None) -> None:
         with self._lock:
-            self._records.delete([one.key for one in self._records.find({SESSION: self._history_of(session_id)})])
+            self._records.erase({SESSION: self._history_of(session_id)})
 
 
 def _as_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:

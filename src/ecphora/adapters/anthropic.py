@@ -197,7 +197,7 @@ class EcphoraMemoryTool(BetaAbstractMemoryTool):
     def clear_all_memory(self) -> str:
         """Erase all files."""
         with self._lock:
-            self._records.delete([file.key for file in self._files_in(ROOT)])
+            self._records.erase()
         return "All memory cleared"
 
     # ---- files and folders

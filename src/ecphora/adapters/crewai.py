@@ -24,7 +24,7 @@ from ..model.reprs import show
 from ..model.text_format import replace_surrogates, strip_invisible
 from ..model.types import Episode, Filter, Node
 from ..model.validation import check_component, check_name
-from .records import CONTENT, EMPTY, KEY, KIND
+from .records import CONTENT, EMPTY, KEY, KIND, find_all
 
 try:
     from crewai.memory.storage.backend import EmbeddingDimensionMismatchError
@@ -36,8 +36,6 @@ RECORDS = "crewai"
 """The kind of the records; in a storage the name of the storage follows."""
 SCOPES, CATEGORIES, VECTOR, RECORD = "crewai_scopes", "crewai_categories", "crewai_vector", "crewai_record"
 """Metadata: the scope and all above it, the categories, the vector as base64 of float32, and other fields as JSON."""
-PAGE = 500
-"""The number of memories that are read at once."""
 ROOT = "/"
 
 
@@ -241,13 +239,8 @@ class EcphoraStorage:
         with self._lock:
             revision = self.memory.graph().revision
             if revision != self._revision:
-                where, cursor = Filter(metadata={KIND: self.kind}), None
-                rows: dict[str, _Row] = {}
-                while True:
-                    page = self.memory.find(where=where, order="recorded_at", limit=PAGE, after=cursor)
-                    rows |= {key: self._row(key, node) for node in page for key in (str(node.metadata[KEY]),)}
-                    if (cursor := page.cursor) is None:
-                        break
+                nodes = find_all(self.memory, Filter(metadata={KIND: self.kind}))
+                rows = {key: self._row(key, node) for node in nodes for key in (str(node.metadata[KEY]),)}
                 self._rows, self._revision = rows, revision
             return self._rows
 

@@ -23,7 +23,7 @@ try:
     from agent.memory_provider import MemoryProvider
     from hermes_constants import get_hermes_home
 except ImportError as error:
-    raise ImportError("Hermes Agent is not installed; run: pip install 'ecphora'") from error
+    raise ImportError("Hermes Agent is not installed; run: pip install 'hermes-agent'") from error
 
 NAME = "ecphora"
 """The name of the provider: ``memory.provider`` in Hermes' configuration."""

@@ -15,6 +15,7 @@ from ..model.types import Episode, Evidence, Filter, Hit, When
 from ..model.validation import RECALL_LIMIT, check_count, check_filter, check_flag, check_optional_name
 from ..recall.recollection import Recollection
 from ..remember.messages import DEFAULT_OPTIONS, MessageOptions, episodes_from_messages
+from .records import hit_fields
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
@@ -101,21 +102,7 @@ def _narrow(where: Filter, metadata: Mapping[str, Any] | Condition | None) -> Fi
 
 
 def _document(hit: Hit, found: Recollection) -> Document:
-    node = hit.node
-    metadata = {
-        **node.metadata,
-        "id": hit.id,
-        "score": hit.score,
-        "reason": hit.reason,
-        "evidence": found.evidence.value,
-        "confidence": found.confidence,
-        "speaker": node.speaker,
-        "session": node.session,
-        "source": node.source,
-        "title": node.title,
-        "happened_at": node.happened_at.isoformat(),
-        "validity": None if hit.validity is None else hit.validity.to_dict(),
-    }
+    metadata = {**hit.node.metadata, "id": hit.id, "title": hit.node.title, **hit_fields(hit, found)}
     return Document(id=hit.id, page_content=hit.text, metadata=metadata)
 
 

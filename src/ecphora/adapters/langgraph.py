@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from threading import RLock
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +25,7 @@ from ..model.ports import Clock
 from ..model.reprs import show
 from ..model.text_format import replace_surrogates, strip_invisible
 from ..model.times import utc_now
-from ..model.types import Hit, Metadata, Validity, Vectors
+from ..model.types import Episode, Hit, Metadata, Validity, Vectors
 from ..model.validation import (
     MAX_INT,
     MAX_QUESTION_CHARS,
@@ -38,7 +37,7 @@ from ..model.validation import (
     check_time,
 )
 from ..recall.recollection import Recollection
-from .records import KIND, Record, Records, record_of_hit
+from .records import KIND, MemoryOwner, Record, Records, record_of_hit
 
 try:
     from langgraph.store.base import (
@@ -114,7 +113,7 @@ class RecalledItem(SearchItem):
         return {**super().dict(), **own, "validity": None if self.validity is None else self.validity.to_dict()}
 
 
-class EcphoraStore(BaseStore):
+class EcphoraStore(MemoryOwner, BaseStore):
     """A memory as a LangGraph store, for graphs and agents compiled with ``store=``::
 
         with EcphoraStore.open("agent.db") as store:
@@ -163,7 +162,6 @@ class EcphoraStore(BaseStore):
         self._records = Records(memory, RECORDS)
         self._lock = RLock()
         self._last_sweep = self._clock()
-        self._owns_memory = False
 
     @classmethod
     def open(
@@ -195,19 +193,6 @@ class EcphoraStore(BaseStore):
         store._owns_memory = True
         return store
 
-    def close(self) -> None:
-        """Close the memory, if :meth:`open` opened it."""
-        if self._owns_memory:
-            self.memory.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        self.close()
-
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations; all are checked before the first is executed. Returns a result for each, in order."""
         ops = list(ops)
@@ -221,10 +206,8 @@ class EcphoraStore(BaseStore):
         results: list[Result] = [None if isinstance(op, PutOp) else self._read(op) for op in ops]
         with self._lock:
             if deleted := [path for path, (op, _) in writes.items() if op.value is None]:
-                self.memory.forget(where=self._records.filter(In(ITEM, deleted)))
-            for path, (op, value) in writes.items():
-                if op.value is not None:
-                    self._put(path, op, value)
+                self._records.erase(In(ITEM, deleted))
+            self._put({path: (op, value) for path, (op, value) in writes.items() if op.value is not None})
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -238,7 +221,7 @@ class EcphoraStore(BaseStore):
             has_expired = Lte(EXPIRES, self._last_sweep.timestamp())
             paths = {str(record.metadata[ITEM]) for record in self._records.find(has_expired)}
             if paths:  # what was written or prolonged meanwhile stays
-                self.memory.forget(where=self._records.filter(In(ITEM, tuple(paths)) & has_expired))
+                self._records.erase(In(ITEM, tuple(paths)) & has_expired)
             return len(paths)
 
     def _sweep_if_due(self) -> None:
@@ -248,27 +231,36 @@ class EcphoraStore(BaseStore):
 
     # ---- write
 
-    def _put(self, path: str, op: PutOp, value: str) -> None:
-        now, old = self._clock(), self._records.get(path)
-        lives_on = old is not None and self._is_live().matches(old.node.metadata)
-        texts, is_long = self._texts(op), len(value) > MAX_COPIED_CHARS
-        written = [path, *texts] if is_long else texts or [value]
-        labels = list(op.namespace)
-        metadata: dict[str, Any] = {
-            ITEM: path,
-            WITHIN: [json.dumps(labels[:count]) for count in range(1, len(labels) + 1)],
-            PARTS: len(written),
-            CREATED: old.metadata[CREATED] if old is not None and lives_on else now.isoformat(),
-            UPDATED: now.isoformat(),
-        }
-        if op.ttl is not None:
-            metadata |= {TTL: op.ttl, EXPIRES: _end(now, op.ttl)}
-        told = {"happened_at": now} | self._told(op)
-        for part, text in enumerate(written):
-            own: dict[str, Any] = {PART: part, INDEXED: bool(texts) and (part > 0 or not is_long)}
-            own |= {VALUE: value} if part == 0 or not is_long else {}
-            self._records.put(_part_key(path, part), text[:MAX_TEXT_CHARS], metadata | own, **told)
-        self._records.delete(_part_key(path, part) for part in range(metadata[PARTS], _count_parts(old)))
+    def _put(self, writes: Mapping[str, tuple[PutOp, str]]) -> None:
+        """Write items, in the place of those under the same paths, with their values as JSON."""
+        episodes: dict[str, Episode] = {}
+        left_over: list[str] = []
+        for path, (op, value) in writes.items():
+            now, old = self._clock(), self._records.get(path)
+            lives_on = old is not None and self._is_live().matches(old.node.metadata)
+            texts, is_long = self._texts(op), len(value) > MAX_COPIED_CHARS
+            written = [path, *texts] if is_long else texts or [value]
+            labels = list(op.namespace)
+            metadata: dict[str, Any] = {
+                ITEM: path,
+                WITHIN: [json.dumps(labels[:count]) for count in range(1, len(labels) + 1)],
+                PARTS: len(written),
+                CREATED: old.metadata[CREATED] if old is not None and lives_on else now.isoformat(),
+                UPDATED: now.isoformat(),
+            }
+            if op.ttl is not None:
+                metadata |= {TTL: op.ttl, EXPIRES: _end(now, op.ttl)}
+            told = {"happened_at": now} | self._told(op)
+            for part, text in enumerate(written):
+                own: dict[str, Any] = {PART: part, INDEXED: bool(texts) and (part > 0 or not is_long)}
+                own |= {VALUE: value} if part == 0 or not is_long else {}
+                episode = Episode(text[:MAX_TEXT_CHARS], metadata=metadata | own, **told)
+                episodes[_part_key(path, part)] = episode
+            left_over += [_part_key(path, part) for part in range(len(written), _count_parts(old))]
+        if episodes:
+            self._records.put_all(episodes)
+        if left_over:
+            self._records.delete(left_over)
 
     def _told(self, op: PutOp) -> dict[str, Any]:
         """The speaker, session, time and title that a value tells."""

@@ -9,10 +9,11 @@ from typing import Any
 
 from ..memory import MATCH_ALL, Memory
 from ..model.text_format import replace_surrogates, strip_invisible
-from ..model.types import Evidence, Filter, Hit, When
+from ..model.types import Evidence, Filter, When
 from ..model.validation import RECALL_LIMIT, check_count, check_filter, check_flag
 from ..recall.recollection import Recollection
 from ..remember.messages import DEFAULT_OPTIONS, MessageOptions
+from .records import hit_fields
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
@@ -144,7 +145,9 @@ class EcphoraRetriever(BaseRetriever):
 def _nodes(found: Recollection) -> Iterator[NodeWithScore]:
     for hit in found:
         node = hit.node
-        metadata = _metadata(hit, found)
+        fields = {"title": node.title, **hit_fields(hit, found)}
+        del fields["score"]  # LlamaIndex has it beside the node
+        metadata = {**node.metadata, **fields}
         hidden = [name for name in metadata if name not in SHOWN_METADATA or metadata[name] is None]
         text = TextNode(
             id_=hit.id,
@@ -157,22 +160,6 @@ def _nodes(found: Recollection) -> Iterator[NodeWithScore]:
             text.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=node.document)
             text.start_char_idx, text.end_char_idx = node.start, node.start + len(node.text)
         yield NodeWithScore(node=text, score=hit.score)
-
-
-def _metadata(hit: Hit, found: Recollection) -> dict[str, Any]:
-    node = hit.node
-    return {
-        **node.metadata,
-        "reason": hit.reason,
-        "evidence": found.evidence.value,
-        "confidence": found.confidence,
-        "speaker": node.speaker,
-        "session": node.session,
-        "source": node.source,
-        "title": node.title,
-        "happened_at": node.happened_at.isoformat(),
-        "validity": None if hit.validity is None else hit.validity.to_dict(),
-    }
 
 
 def _as_message(message: ChatMessage) -> dict[str, Any]:

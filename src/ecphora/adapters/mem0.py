@@ -33,7 +33,7 @@ from ..model.validation import MAX_QUESTION_CHARS, check_clock
 from ..recall.recollection import Recollection
 from . import nested_metadata
 from .nested_metadata import NESTED
-from .records import CONTENT, EMPTY, KEY, KIND
+from .records import CONTENT, EMPTY, KEY, KIND, MemoryOwner
 
 RECORDS = "mem0"
 """The kind of the records."""
@@ -78,7 +78,7 @@ class ValidationError(InvalidInput):
         self.debug_info: dict[str, Any] = {}
 
 
-class Memory:
+class Memory(MemoryOwner):
     """A memory with the interface of ``mem0.Memory``; the import is all that changes::
 
         from ecphora.adapters.mem0 import Memory
@@ -112,7 +112,7 @@ class Memory:
     def __init__(self, config: object = None, *, clock: Clock = utc_now) -> None:
         self._clock = check_clock(clock)
         self._owns_memory = not isinstance(config, EcphoraMemory)
-        self.memory: EcphoraMemory = config if isinstance(config, EcphoraMemory) else _open_memory(config, clock)
+        self.memory = config if isinstance(config, EcphoraMemory) else _open_memory(config, clock)
         self._lock = RLock()
         self._numbers = count()
 
@@ -352,19 +352,6 @@ class Memory:
     def chat(self, query: str) -> None:
         """Not implemented, as in mem0."""
         raise NotImplementedError("Chat function not implemented yet.")
-
-    def close(self) -> None:
-        """Close the file, unless an ``ecphora.Memory`` was given."""
-        if self._owns_memory:
-            self.memory.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _time(self, value: When | float | None) -> When | None:
         """A time as ``ecphora.Memory`` takes it; a number means epoch seconds."""

@@ -31,10 +31,11 @@ from ..model.types import Episode, Evidence, Filter, Metadata, Node
 from ..model.validation import check_count, check_name
 from ..recall.recollection import Recollection
 from ..remember.messages import DEFAULT_OPTIONS, MessageOptions, episodes_from_messages, question_from_messages
+from .records import KIND, find_all
 
 _T = TypeVar("_T")
-KIND, OF_SESSIONS = "record_kind", "openai_agents"
-"""The metadata of every item, and its value."""
+OF_SESSIONS = "openai_agents"
+"""The kind of the items."""
 ITEM, PLACE, HAS_TEXT = "openai_item", "openai_place", "openai_has_text"
 """The metadata of an item: its JSON, its place in the session, and whether its memory is the text of the item."""
 PROMPT_BUDGET = 1_000
@@ -170,12 +171,7 @@ class EcphoraSession:
 
     def _nodes(self, condition: Condition | None = None) -> list[Node]:
         """The memories of the items that meet a condition, in their order."""
-        where, nodes, cursor = self._filter(condition), list[Node](), None
-        while True:
-            page = self.memory.find(where=where, order="recorded_at", limit=500, after=cursor)
-            nodes += page
-            if (cursor := page.cursor) is None:
-                return sorted(nodes, key=lambda node: str(node.metadata[PLACE]))
+        return sorted(find_all(self.memory, self._filter(condition)), key=lambda node: str(node.metadata[PLACE]))
 
     def _filter(self, condition: Condition | None = None) -> Filter:
         of_items: Condition = Eq(KIND, OF_SESSIONS)

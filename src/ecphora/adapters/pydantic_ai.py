@@ -13,7 +13,7 @@ import re
 import secrets
 import string
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -34,7 +34,7 @@ except ImportError as error:
 from ..language.terms import STOP_WORDS
 from ..memory import Memory
 from ..model.conditions import Eq, Gte, In, Lt
-from ..model.types import Evidence, Metadata
+from ..model.types import Episode, Evidence, Metadata
 from ..tools.function_tools import DEFAULT_REPLY_TOKENS, ToolSet
 from ..tools.tool_definitions import FunctionTool
 from .records import KEY, Record, Records, record_of_hit
@@ -76,10 +76,9 @@ class EcphoraMemoryStore:
             agent = Agent(MODEL, capabilities=[notebook], toolsets=[memory_toolset(memory)])
             await agent.run("Note that I moved to Porto.")
 
-    Compare-and-set holds for all stores over one ``ecphora.Memory``, in all threads; two processes that write one path
-    in the same moment are not kept apart. Receipts are in the file, so a run that goes on after a crash is not written
-    twice. Raises ``ValueError`` for paths and bounds that cannot be used, ``TypeError`` for metadata that is not text,
-    and the errors of the host for conflicts.
+    Compare-and-set holds for all stores on one file, in all threads and processes. Receipts are in the file, so a run
+    that goes on after a crash is not written twice. Raises ``ValueError`` for paths and bounds that cannot be used,
+    ``TypeError`` for metadata that is not text, and the errors of the host for conflicts.
 
     The host keeps namespaces apart; a recall of the whole memory does not, and finds the files of all. Where namespaces
     are users, give each an ``ecphora.Memory`` with a scope of its own, and the agent the store by ``store_resolver``.
@@ -186,7 +185,8 @@ class EcphoraMemoryStore:
             fields: Metadata = {VERSION: version, EXISTED: current is not None, WRITE_METADATA: write_metadata}
             if operation is not None:
                 fields = {**fields, OPERATION: operation.id, FINGERPRINT: operation.fingerprint}
-            self._files.put(path, content, fields)
+            if not self._files.put_if(current, path, Episode(content, metadata=fields)):
+                raise _conflict(path, "written")
             return MemoryMutation(version=version, replayed=False, existed=current is not None)
 
     def _delete(self, path: str, expected_version: str | None, operation: MemoryOperation | None) -> MemoryMutation:
@@ -201,14 +201,17 @@ class EcphoraMemoryStore:
                 else [_Receipt(operation.id, operation.fingerprint, None, existed, path, expected_version)]
             )
             self._keep_receipts(current, own)  # before the deletion: `_never_landed` tells if that came to nothing
-            self._files.delete([path])
+            if current is not None and not self._files.erase({KEY: path, VERSION: expected_version}):
+                if operation is not None and self._files.get(path) is not None:
+                    self._change_log(lambda log: {id_: one for id_, one in log.items() if id_ != operation.id})
+                raise _conflict(path, "deleted")
             return MemoryMutation(version=None, replayed=False, existed=existed)
 
     def _check_version(self, path: str, expected: str | None, done: str) -> Record | None:
         """The file under a path, if its version is the expected one."""
         record = self._files.get(path)
         if (None if record is None else record.metadata[VERSION]) != expected:
-            raise MemoryConflictError(f"memory path {path!r} changed before it could be {done}")
+            raise _conflict(path, done)
         return record
 
     def _files_in(self, prefix: str) -> list[Record]:
@@ -219,22 +222,27 @@ class EcphoraMemoryStore:
 
     def _log(self) -> dict[str, _Receipt]:
         """The receipts that no file has, the latest last."""
-        record = self._receipts.get(LOG)
-        rows = [] if record is None else json.loads(str(record.metadata[LOG]))
-        return {receipt.id: receipt for receipt in (_Receipt(*row) for row in rows)}
+        return _receipts_of(self._receipts.get(LOG))
 
     def _keep_receipts(self, replaced: Record | None, own: Iterable[_Receipt] = ()) -> None:
         """Log the receipt of a file that goes, and others; deletions of it that never landed are dropped."""
-        log = self._log()
         last = None if replaced is None else _receipt_of(replaced)
-        kept = {id_: one for id_, one in log.items() if replaced is None or not self._never_landed(one, replaced)}
-        kept |= {one.id: one for one in (last, *own) if one is not None}
-        if kept == log:
-            return
-        is_new = self._receipts.get(LOG) is None
-        stored = self._receipts.put(LOG, "", {LOG: json.dumps([*kept.values()][-MAX_RECEIPTS:])})
-        if is_new:
-            self.memory.maintenance.archive(stored.node.id)  # it is no memory of anything
+        added = {one.id: one for one in (last, *own) if one is not None}
+
+        def change(log: dict[str, _Receipt]) -> dict[str, _Receipt]:
+            landed = {id_: one for id_, one in log.items() if replaced is None or not self._never_landed(one, replaced)}
+            return landed | added
+
+        self._change_log(change)
+
+    def _change_log(self, change: Callable[[dict[str, _Receipt]], dict[str, _Receipt]]) -> None:
+        """Change the log, whoever else writes to it."""
+        while (kept := change(log := _receipts_of(record := self._receipts.get(LOG)))) != log:
+            receipts = json.dumps([*kept.values()][-MAX_RECEIPTS:])
+            if self._receipts.put_if(record, LOG, Episode("", metadata={LOG: receipts})):
+                if record is None:
+                    self.memory.maintenance.archive(self._receipts.id_of(LOG))  # it is no memory of anything
+                return
 
     def _never_landed(self, receipt: _Receipt, current: Record | None = None) -> bool:
         """Whether a receipt belongs to a deletion that was broken off: the file is still there."""
@@ -342,6 +350,15 @@ def _file_of(record: Record, max_chars: int) -> MemoryFile:
         truncated=len(record.content) > max_chars,
         metadata=None if metadata is None else json.loads(str(metadata)),
     )
+
+
+def _conflict(path: str, done: str) -> MemoryConflictError:
+    return MemoryConflictError(f"memory path {path!r} changed before it could be {done}")
+
+
+def _receipts_of(log: Record | None) -> dict[str, _Receipt]:
+    rows = [] if log is None else json.loads(str(log.metadata[LOG]))
+    return {receipt.id: receipt for receipt in (_Receipt(*row) for row in rows)}
 
 
 def _receipt_of(record: Record) -> _Receipt | None:

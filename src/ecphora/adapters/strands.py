@@ -27,7 +27,7 @@ from ..model.validation import (
 )
 from ..recall.recollection import Recollection
 from .nested_metadata import pack, unpack
-from .records import KEY, KIND
+from .records import KEY, KIND, hit_fields
 
 try:
     from strands.memory import MemoryEntry, MemoryStore, SearchOptions
@@ -201,14 +201,6 @@ def _entry(node: Node, hit: Hit, found: Recollection) -> MemoryEntry:
     metadata = {
         **{name: value for name, value in unpack(node.metadata).items() if name not in {KIND, KEY}},
         "id": node.id,
-        "score": hit.score,
-        "reason": hit.reason,
-        "evidence": found.evidence.value,
-        "confidence": found.confidence,
-        "happened_at": node.happened_at.isoformat(),
-        "speaker": node.speaker,
-        "session": node.session,
-        "source": node.source,
-        "validity": None if hit.validity is None else hit.validity.to_dict(),
+        **hit_fields(hit, found),
     }
     return MemoryEntry(content=node.text, metadata=metadata)

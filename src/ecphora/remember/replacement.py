@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, StaleWrite
 from ..model.graph.graph import Graph
 from ..model.graph.media_spaces import vectors_of
 from ..model.graph.updates import apply_batch, has_content_tombstone, is_date_uncertain, without_date
@@ -31,17 +31,21 @@ def replace_text(
     *,
     metadata: Metadata | None,
     restore: bool,
+    expected_seq: int | None = None,
 ) -> Classification:
     """Replace the text and metadata of a memory, unless it has them already or the text was forgotten before.
 
     With ``metadata`` None the memory keeps its own; with ``restore`` a text that was forgotten is written. Returns the
-    memory, as new, existing or blocked. Raises ``InvalidInput`` for an id that is no memory, and ``IdCollision`` if a
-    chunk of the new text would need the id of another memory.
+    memory, as new, existing or blocked. Raises ``InvalidInput`` for an id that is no memory, ``IdCollision`` if a chunk
+    of the new text would need the id of another memory, and ``StaleWrite`` if the memory has another ``seq`` than the
+    expected one, as each replacement gives it.
     """
     vectors = VectorSource(writer)
     for _ in range(MAX_RETRIES):
         graph = writer.graph()
         old_nodes = writer.store.nodes(writer.scope, documents.node_ids_of(graph, id_))
+        if expected_seq is not None and [node.seq for node in old_nodes[:1]] != [expected_seq]:
+            raise StaleWrite(f"{show(id_)} was replaced or forgotten since it was read; read it again")
         old = check_memory(id_, old_nodes)
         fields = (
             old.speaker,

@@ -1,6 +1,6 @@
-"""Contract tests for stores, strategies, importers and the adapters of models, for those who write their own.
+"""Contract tests for stores, strategies, importers, adapters of hosts and of models, for whoever writes their own.
 
-Subclass a contract in a test module and define the one fixture that it needs::
+Subclass a contract in a test module and define the one fixture or attribute that it needs::
 
     class TestMyStore(StoreContract):
         supports_processes = True
@@ -15,6 +15,7 @@ For tests of a memory of your own there are :func:`must_recall`, :func:`must_not
 fixture ``ecphora_golden`` of the pytest plug-in returns.
 """
 
+from .adapters import AdapterContract, AdapterDriver
 from .embedders import EmbedderContract
 from .extractors import ExtractorContract
 from .golden import Golden
@@ -49,6 +50,8 @@ __all__ = [
     "SAMPLE_EMBEDDER",
     "SCOPE",
     "TURNS",
+    "AdapterContract",
+    "AdapterDriver",
     "ConstantReranker",
     "ConstantScorer",
     "EmbedderContract",
