@@ -85,7 +85,7 @@ class TestContract(AdapterContract):
 # ---- long values
 
 
-def test_long_value_is_found_as_short_ones_are(store: EcphoraStore, clock: Clock) -> None:
+def test_long_value_is_found_as_short_ones_are(store: EcphoraStore, clock: FakeClock) -> None:
     notes = " ".join(f"The boat number {number} is green." for number in range(200))
     store.put(ANA, "boats", {"text": notes, "kind": "list"}, index=["text"], ttl=60)
     store.put(ANA, "bikes", {"text": "The bike is green.", "kind": "list"}, index=["text"])
@@ -97,7 +97,7 @@ def test_long_value_is_found_as_short_ones_are(store: EcphoraStore, clock: Clock
         assert set(keys(found)) <= {"boats", "bikes"}
     assert keys(store.search(ANA, query="boat number 7", filter={"kind": "note"})) == []
     assert set(keys(store.search(ANA, filter={"kind": "list"}))) == {"boats", "bikes"}
-    clock.move(minutes=61)
+    clock.advance(minutes=61)
     assert keys(store.search(ANA, query="boat number 7", filter={"kind": "list"})) == ["bikes"]
     assert store.sweep_ttl() == 1
 
