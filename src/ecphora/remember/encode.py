@@ -176,15 +176,17 @@ def encode(
     for old in {old for old, _ in ends} - starts.keys():
         row = int(graph.rows([old])[0])
         starts[old] = local_time(graph, row, graph.nodes["happened"][row])
+    valid_to: dict[NodeId, datetime] = {}
+    for old, episode in ends:  # of several that supersede the same memory at once, the earliest ends it
+        end = max(episode.chunks[0].happened_at, starts[old])
+        valid_to[old] = min(valid_to.get(old, end), end)
     return WriteBatch(
         nodes=(*episodes, *entities.values(), *described),
         analyses={node.id: analyze(node) for node in episodes},
         vectors=vectors,
         media_vectors=tuple(vector for episode in checked_episodes for vector in episode.media_vectors),
         edges=tuple(dict.fromkeys(edges)),
-        validity_ends=tuple(
-            ValidityEnd(old, max(episode.chunks[0].happened_at, starts[old]), now) for old, episode in ends
-        ),
+        validity_ends=tuple(ValidityEnd(old, end, now) for old, end in valid_to.items()),
         embedder=embedder,
     )
 
