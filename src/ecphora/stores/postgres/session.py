@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..rows.database import DuplicateRow
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 MAX_VALUES = 16_384
 """Values in one statement; PostgreSQL takes up to 65,535."""
+STREAMED_ROWS = 256
+"""Rows that a stream fetches at once."""
+_CURSOR_NUMBERS = count()
 _PLACEHOLDER = re.compile(r"\?(\d*)")
 _INSERT = re.compile(r"(INSERT INTO .*?VALUES )(\([?, ]+\))(.*)", re.DOTALL)
 
@@ -71,6 +75,13 @@ class Session:
         for start in range(0, len(found), per_statement):
             part = found[start : start + per_statement]
             self._run(head + ", ".join([values] * len(part)) + tail, [value for row in part for value in row])
+
+    def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """The rows of a query, which stay on the server until they are read."""
+        with self._connection.cursor(f"rows_{next(_CURSOR_NUMBERS)}", binary=True) as cursor:
+            cursor.itersize = STREAMED_ROWS
+            cursor.execute(translate(sql).encode(), values)
+            yield from cursor
 
     def _run(self, statement: str, values: Sequence[Any] | dict[str, Any]) -> "psycopg.Cursor[Any]":
         from psycopg.errors import UniqueViolation  # noqa: PLC0415  # optional
