@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -85,19 +86,24 @@ def rows_of(path: Path, scope: str = "ana") -> dict[str, list[Any]]:
             if "scope" in columns and table != "graph_snapshot":
                 names = ", ".join(name for name in columns if name != "scope")
                 order = "node, kind, nth" if table == "access" else "rowid"
-                where = f"scope = (SELECT key FROM scope WHERE name = ?) ORDER BY {order}"
-                query = f"SELECT {names} FROM {table} WHERE {where}"
+                where = f"WHERE scope = (SELECT key FROM scope WHERE name = ?) ORDER BY {order}"  # noqa: S608
+                query = f"SELECT {names} FROM {table} {where}"  # noqa: S608
                 found[table] = db.execute(query, (scope,)).fetchall()
         found["scope"] = [row[1:] for row in db.execute("SELECT * FROM scope WHERE name = ?", (scope,))]
     ordered = {"edge", "validity_end", "tombstone"}  # the others have keys, and lie in any order in a file
     return {table: rows if table in ordered else sorted(rows, key=repr) for table, rows in found.items()}
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    file = tmp_path / "memory.db"
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("filled") / "memory.db"
     fill(file)
     return file
+
+
+@pytest.fixture
+def path(filled: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(filled, tmp_path))
 
 
 def test_round_trip_keeps_every_row(path: Path, url: str, tmp_path: Path) -> None:
@@ -160,7 +166,7 @@ def test_copy_goes_on_by_itself(path: Path, url: str) -> None:
         batches = source.maintenance.batches()
         assert copy.maintenance.batches() == batches
         copy.maintenance.undo()
-        assert copy.maintenance.batches() == batches[1:]
+        assert copy.maintenance.batches() == batches[:-1]
         copy.forget("old")
         assert copy.get("old") is None
         assert source.get("old") is not None
@@ -180,7 +186,7 @@ def test_all_scopes_or_those_named(path: Path, url: str, tmp_path: Path) -> None
 
 def test_unknown_scope_or_source_creates_nothing(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "target.db"
-    with pytest.raises(UnknownName, match="there is no scope 'ben' in .*; it holds 'ana'"):
+    with pytest.raises(UnknownName, match=r"there is no scope 'ben' in .*; it holds 'ana'"):
         ecphora.copy_scopes(path, target, scopes=["ana", "ben"])
     with pytest.raises(InvalidInput, match="there is no file"):
         ecphora.copy_scopes(tmp_path / "none.db", target)
@@ -197,9 +203,9 @@ def test_a_place_is_not_copied_to_itself(path: Path, url: str) -> None:
 
 
 def test_progress_grows_to_the_total(path: Path, url: str) -> None:
-    for _ in range(2):  # the second time nothing is written
-        calls: list[tuple[int, int]] = []
-        ecphora.copy_scopes(path, url, progress=lambda done, total: calls.append((done, total)))
+    passes: list[list[tuple[int, int]]] = [[], []]
+    for calls in passes:  # the second time nothing is written
+        ecphora.copy_scopes(path, url, progress=lambda done, total, calls=calls: calls.append((done, total)))  # type: ignore[misc]
         dones = [done for done, _ in calls]
         assert dones == sorted(dones)
         assert calls[-1] == (calls[-1][1],) * 2
@@ -223,10 +229,7 @@ def test_scope_that_differs_is_refused_and_kept(path: Path, url: str) -> None:
 @pytest.mark.parametrize(
     ("change", "difference"),
     [
-        (
-            "UPDATE vector SET value = set_byte(value, 0, 255 - get_byte(value, 0)) WHERE node = 300",
-            "row 3\\d\\d .*vector",
-        ),
+        ("UPDATE vector SET value = value || value WHERE node = 300", r"row \d+ of its table vector"),
         ("DELETE FROM tombstone", "row 1 of its table tombstone"),
         ("UPDATE edge SET weight = weight + 1 WHERE rowid = (SELECT max(rowid) FROM edge)", "table edge"),
         ("DELETE FROM access WHERE node = (SELECT max(node) FROM access)", "table access"),
@@ -266,7 +269,7 @@ ecphora.copy_scopes(sys.argv[1], sys.argv[2], progress=progress)
 
 @pytest.mark.parametrize("to_database", [True, False])
 def test_killed_copy_continues(path: Path, url: str, tmp_path: Path, *, to_database: bool) -> None:
-    fill(path, "ben")
+    ecphora.clone_scope(path, "ana", "ben")
     rows = sum(map(len, rows_of(path).values()))
     source, target = str(path), url
     if not to_database:
