@@ -5,7 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ from ecphora.model.graph.updates import apply_batch
 from ecphora.model.types import WriteBatch
 from ecphora.stores.opening import open_store
 from ecphora.stores.postgres.store import PostgresStore
-from ecphora.stores.rows.row_copy import COPIED_TABLES
+from ecphora.stores.rows.row_copy import COPIED_TABLES, ROWS_PER_PART
 from ecphora.testing import SCOPE, FakeClock, graph_differences, sample_english_vector
 from ecphora.testing.samples import SAMPLE_ENGLISH_MODEL, sample_media_vector
 from ecphora.testing.state_machine import _make_history_machine
@@ -88,7 +90,7 @@ def rows_of(path: Path, scope: str = "ana") -> dict[str, list[Any]]:
                 order = "node, kind, nth" if table == "access" else "rowid"
                 where = f"WHERE scope = (SELECT key FROM scope WHERE name = ?) ORDER BY {order}"  # noqa: S608
                 query = f"SELECT {names} FROM {table} {where}"  # noqa: S608
-                found[table] = db.execute(query, (scope,)).fetchall()
+                found[str(table)] = db.execute(query, (scope,)).fetchall()
         found["scope"] = [row[1:] for row in db.execute("SELECT * FROM scope WHERE name = ?", (scope,))]
     ordered = {"edge", "validity_end", "tombstone"}  # the others have keys, and lie in any order in a file
     return {table: rows if table in ordered else sorted(rows, key=repr) for table, rows in found.items()}
@@ -213,6 +215,24 @@ def test_progress_grows_to_the_total(path: Path, url: str) -> None:
         assert len(calls) > 2 * len(COPIED_TABLES) - 8
 
 
+def test_role_that_owns_no_table_copies_both_ways(path: Path, url: str, tmp_path: Path) -> None:
+    role = f"role_{uuid.uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role}".encode())
+    try:
+        with closing(PostgresStore(url, partitions=2)) as store:
+            store.grant(role)
+        as_role = f"{url}{'&' if '?' in url else '?'}options=-c%20role%3D{role}"
+        with open_memory(url, "ben") as memory:
+            memory.remember("Ben has a cat.")
+        assert ecphora.copy_scopes(path, as_role).copied == ("ana",)
+        assert ecphora.copy_scopes(as_role, tmp_path / "back.db").copied == ("ana", "ben")
+        assert rows_of(tmp_path / "back.db") == rows_of(path)
+    finally:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
+
+
 # ---- scopes that are there already
 
 
@@ -244,6 +264,17 @@ def test_equal_revisions_are_not_believed(path: Path, url: str, change: str, dif
         connection.execute("SET ecphora.scope = 'all'")
         assert connection.execute(change.encode()).rowcount > 0
     with pytest.raises(InvalidInput, match=difference):
+        ecphora.copy_scopes(path, url)
+
+
+def test_difference_is_numbered(path: Path, url: str) -> None:
+    ecphora.copy_scopes(path, url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET ecphora.scope = 'all'")
+        connection.execute("UPDATE ecphora.node SET heading = 'x' WHERE id = 'new'")
+    number = next(n for n, row in enumerate(sorted(rows_of(path)["node"], key=lambda row: row[0]), 1) if "new" in row)
+    assert number > ROWS_PER_PART
+    with pytest.raises(InvalidInput, match=f"row {number} of its table node"):
         ecphora.copy_scopes(path, url)
 
 
@@ -293,16 +324,17 @@ def end_connections(url: str) -> None:
         )
 
 
-def test_lost_connection_of_the_target_is_replaced(path: Path, url: str) -> None:
-    calls = []
+@pytest.mark.parametrize("share", [0.25, 0.75])
+def test_lost_connection_of_the_target_is_replaced(path: Path, url: str, share: float) -> None:
+    lost: list[int] = []
 
-    def progress(done: int, _: int) -> None:
-        calls.append(done)
-        if len(calls) in {5, 20}:
+    def progress(done: int, total: int) -> None:
+        if not lost and done > share * total:  # while rows are written, or compared
+            lost.append(done)
             end_connections(url)
 
     assert ecphora.copy_scopes(path, url, progress=progress).copied == ("ana",)
-    assert len(calls) > 20
+    assert len(lost) == 1
     assert graph_differences(graph_of(url), graph_of(path)) == []
 
 
@@ -319,6 +351,23 @@ def test_lost_connection_of_the_source_is_named(path: Path, new_database: Callab
     with closing(open_store(target)) as store:
         assert store.scopes() == []
     assert ecphora.copy_scopes(source, target).copied == ("ana",)
+
+
+def test_two_copies_at_once_make_one(path: Path, url: str) -> None:
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    with ThreadPoolExecutor(1) as pool:
+        second: list[Future[CopyResult]] = []
+
+        def progress(_: int, __: int) -> None:
+            if not second:
+                second.append(pool.submit(ecphora.copy_scopes, path, url))
+                with psycopg.connect(url, autocommit=True) as connection:
+                    while connection.execute(waits).fetchone() == (0,):  # until it waits for this one
+                        assert not second[0].done()
+
+        ecphora.copy_scopes(path, url, progress=progress)
+        second[0].result(timeout=60)
+    assert graph_differences(graph_of(url), graph_of(path)) == []
 
 
 def test_target_that_changes_what_is_written_gets_nothing(path: Path, url: str) -> None:
