@@ -199,7 +199,8 @@ def test_unknown_scope_or_source_creates_nothing(path: Path, tmp_path: Path) -> 
 
 
 def test_a_place_is_not_copied_to_itself(path: Path, url: str) -> None:
-    for source, target in ((path, path), (path, path.parent / "." / path.name), (url, url)):
+    other_name = path.parent / ".." / path.parent.name / path.name
+    for source, target in ((path, path), (path, other_name), (url, url)):
         with pytest.raises(InvalidInput, match="are the same"):
             ecphora.copy_scopes(source, target)
 
