@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .errors import EcphoraError, InvalidInput
     from .maintenance.rechunking import rechunk
     from .maintenance.reembedding import reembed
-    from .maintenance.scopes import clone_scope, rename_scope
+    from .maintenance.scopes import clone_scope, copy_scopes, rename_scope
     from .memory import Memory
     from .model.ports import Prompt
     from .model.types import (
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         AccessKind,
         Backup,
         Contribution,
+        CopyResult,
         Cost,
         EngramHit,
         Episode,
@@ -94,6 +95,7 @@ _HOMES = {
     "BlockedWarning": "remember.documents",
     "ConsolidationResult": "consolidation.run",
     "Contribution": "model.types",
+    "CopyResult": "model.types",
     "Cost": "model.types",
     "E5Embedder": "models.embedders.e5",
     "EcphoraError": "errors",
@@ -157,6 +159,7 @@ _HOMES = {
     "clone_scope": "maintenance.scopes",
     "connect": "remote.client.remote_memory",
     "connect_async": "remote.client.async_remote_memory",
+    "copy_scopes": "maintenance.scopes",
     "rechunk": "maintenance.rechunking",
     "reembed": "maintenance.reembedding",
     "rename_scope": "maintenance.scopes",
@@ -174,6 +177,7 @@ __all__ = [  # plainly sorted
     "BlockedWarning",
     "ConsolidationResult",
     "Contribution",
+    "CopyResult",
     "Cost",
     "E5Embedder",
     "EcphoraError",
@@ -237,6 +241,7 @@ __all__ = [  # plainly sorted
     "clone_scope",
     "connect",
     "connect_async",
+    "copy_scopes",
     "rechunk",
     "reembed",
     "rename_scope",

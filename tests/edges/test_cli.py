@@ -118,9 +118,10 @@ def test_every_command_and_option_has_help(name: str, command: click.Command) ->
 @pytest.mark.parametrize(("name", "command"), commands())
 def test_every_command_but_the_demo_has_the_common_options(name: str, command: click.Command) -> None:
     names = {param.name for param in command.params}
-    assert {"db", "as_json"} <= names
-    assert name == "demo" or "scope" in names
-    assert name in {"rename-scope", "clone-scope"} or "embedder" in names
+    assert "as_json" in names
+    assert name == "copy" or "db" in names
+    assert name in {"demo", "postgres"} or names & {"scope", "scopes"}
+    assert name in {"copy", "postgres", "rename-scope", "clone-scope"} or "embedder" in names
 
 
 OLD_COMMANDS = {"changes", "faded", "protect", "open"}

@@ -220,6 +220,7 @@ PUBLIC_CALLS: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
     "examples_from_log": (learn.examples_from_log, {}),
     "reembed": (ecphora.reembed, {"path": "memory.db", "embedder": HashingEmbedder(16)}),
     "clone_scope": (ecphora.clone_scope, {"path": "memory.db", "scope": "default", "new_name": "copy"}),
+    "copy_scopes": (ecphora.copy_scopes, {"source": "memory.db", "target": "copy.db", "scopes": ["default"]}),
     "rechunk": (ecphora.rechunk, {"path": "memory.db", "embedder": HashingEmbedder(16)}),
     "rename_scope": (ecphora.rename_scope, {"path": "memory.db", "scope": "default", "new_name": "new"}),
     "save_side_network": (

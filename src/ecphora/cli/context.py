@@ -342,6 +342,11 @@ def file_options(command: CommandFunction) -> CommandFunction:
     return _with_context(command, _FILE_OPTIONS, ("db",))
 
 
+def json_option(command: CommandFunction) -> CommandFunction:
+    """Add ``--json`` alone, for a command whose files are arguments; it gets a context as with common options."""
+    return _with_context(command, (_JSON_OPTION,), ())
+
+
 def _with_context(
     command: CommandFunction, options: Sequence[Decorator], settings_names: Sequence[str]
 ) -> CommandFunction:

@@ -34,6 +34,7 @@ COMMANDS = {
     "scopes": (".maintenance:scopes", "List the scopes of the file: whose memories it holds."),
     "rename-scope": (".maintenance:rename_scope", "Give a scope another name."),
     "clone-scope": (".maintenance:clone_scope", "Copy a scope to a new one."),
+    "copy": (".maintenance:copy", "Copy scopes between files and PostgreSQL databases."),
     "export": (".interchange:export", "Write a scope as JSON Lines."),
     "import": (".interchange:import_", "Read an export, or a file of another program, into a scope."),
     "postgres": (".maintenance:postgres", "Make the tables of a PostgreSQL database, and let a role use them."),

@@ -1,4 +1,4 @@
-"""Commands for a whole file or scope: ``doctor``, ``reembed``, ``scopes``, ``rename-scope``, ``clone-scope``.
+"""Commands for a whole file or scope: ``doctor``, ``reembed``, ``scopes``, ``rename-scope``, ``clone-scope``, ``copy``.
 
 ``plugins`` lists the plug-ins that are installed.
 """
@@ -18,7 +18,7 @@ from ..model.plugins import GROUPS, Plugin
 from ..stores.opening import open_store
 from ..stores.postgres.urls import is_postgres_url
 from . import render
-from .context import CommandContext, common_options, file_options
+from .context import CommandContext, common_options, file_options, json_option
 from .render import progress_bar, table
 
 
@@ -155,6 +155,27 @@ def clone_scope(context: CommandContext, *, scope: str, new_name: str) -> None:
     """Copy SCOPE to a new scope, NEW_NAME; then the two change independently."""
     scope_calls.clone_scope(context.require_location(), scope, new_name)
     _print_names(context, "copied", scope, new_name)
+
+
+@click.command(epilog="FROM and TO are files or postgresql://user@host/database; PGPASSWORD keeps a password off here.")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--scope", "scopes", metavar="NAME", multiple=True, help="Copy this scope alone; may be repeated.")
+@json_option
+def copy(context: CommandContext, *, source: str, target: str, scopes: tuple[str, ...]) -> None:
+    """Copy the scopes at FROM to TO, verified; both may be a file or a PostgreSQL database.
+
+    FROM may be in use meanwhile. Each scope appears at TO whole or not at all, and nothing there is overwritten. A copy
+    that was interrupted continues when called again.
+    """
+    with progress_bar(context.err, "copying", is_shown=context.has_progress_bar) as progress:
+        result = scope_calls.copy_scopes(source, target, scopes=scopes or None, progress=progress)
+    if context.as_json:
+        context.write_json(result)
+        return
+    for label, names in (("copied", result.copied), ("there already, equal", result.existing)):
+        if names:
+            context.print_line(f"{label}: {', '.join(names)}")
 
 
 @click.command(epilog="A role that owns no table cannot create any: run this once as the owner, with --grant ROLE.")

@@ -442,6 +442,14 @@ class TransferResult(JsonObject):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class CopyResult(JsonObject):
+    """The scopes that were copied, and those that were there already, equal to the source's."""
+
+    copied: tuple[str, ...] = ()
+    existing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Backup(JsonObject):
     """A verified copy of a store: its path, the episodes of all scopes, its size in bytes and its SHA-256 in hex.
 

@@ -215,6 +215,9 @@ class SQLiteStore(RowStore):
         with self._transaction("IMMEDIATE") as db:
             work(db, find_scope(db, scope))
 
+    def _create_scope(self, db: Database, name: str) -> ScopeRow:
+        return create_scope(db, name)
+
     def _read_only_error(self) -> StoreReadOnly:
         return StoreReadOnly(f"{self.path} is not writable; give its owner write access, to its folder too, or copy it")
 

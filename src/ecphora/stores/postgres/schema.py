@@ -6,6 +6,7 @@ the owner of the tables too.
 """
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -20,7 +21,8 @@ SCHEMA = "ecphora"
 _LOCK = 0x65637068
 """The advisory lock of those who create or upgrade the tables: "ecph"."""
 _PARTITION = re.compile(r"/\* (PARTITION BY HASH \((\w+)\)) \*/")
-_TABLE = re.compile(r"CREATE TABLE (\w+) \(.*?\n\)([^;]*);", re.DOTALL)
+_TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)([^;]*);", re.DOTALL)
+_COLUMN = re.compile(r"^    (\w+) +(BIGINT|TEXT|BYTEA|DOUBLE PRECISION)\b", re.MULTILINE)
 _IS_OF_SCOPE = "{column} = (SELECT nullif(nullif(current_setting('ecphora.scope', true), ''), 'all')::bigint)"
 _IS_FOR_ALL = "(SELECT current_setting('ecphora.scope', true) = 'all')"
 _IS_NAMED = "name = (SELECT current_setting('ecphora.scope_name', true))"
@@ -31,6 +33,12 @@ def load_migrations() -> list[str]:
     """The numbered schema changes, oldest first."""
     scripts = [one for one in (files(__package__) / "migrations").iterdir() if one.name.endswith(".sql")]
     return [one.read_text(encoding="utf-8") for one in sorted(scripts, key=lambda one: one.name)]
+
+
+@cache
+def load_column_types() -> Mapping[str, Mapping[str, str]]:
+    """The type of each column by the names of its table and its own, in the table's order."""
+    return {table: dict(_COLUMN.findall(body)) for one in load_migrations() for table, body, _ in _TABLE.findall(one)}
 
 
 def upgrade(connection: "psycopg.Connection", place: str, partitions: int = 0) -> None:
@@ -76,7 +84,7 @@ def statements(script: str, partitions: int) -> list[str]:
     partitioned = re.sub(_PARTITION, r"\1" if partitions else "", script)
     found = [re.sub(r"^--.*$", "", one, flags=re.MULTILINE).strip() for one in partitioned.split(";\n")]
     made = [one for one in found if one]
-    for table, end in _TABLE.findall(script):
+    for table, _, end in _TABLE.findall(script):
         hashed = _PARTITION.search(end)
         column = hashed[2] if hashed else "key"
         if hashed:

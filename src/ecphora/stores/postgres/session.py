@@ -3,23 +3,40 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..rows.database import DuplicateRow
+from .schema import load_column_types
 
 if TYPE_CHECKING:
     import psycopg
 
-MAX_VALUES = 16_384
-"""Values in one statement; PostgreSQL takes up to 65,535."""
+ROWS_PER_INSERT = 1_000
+"""Rows that one statement inserts."""
+STREAMED_ROWS = 256
+"""Rows that a stream fetches at once."""
+_CURSOR_NUMBERS = count()
 _PLACEHOLDER = re.compile(r"\?(\d*)")
-_INSERT = re.compile(r"(INSERT INTO .*?VALUES )(\([?, ]+\))(.*)", re.DOTALL)
+_INSERT = re.compile(r"(INSERT INTO (\w+)(?: \(([\w, ]+)\))? )VALUES \(([?, ]+)\)(.*)", re.DOTALL)
 
 
 @lru_cache(maxsize=512)
 def translate(sql: str) -> str:
     """A statement with psycopg's placeholders in the place of ``?`` and ``?1``."""
     return _PLACEHOLDER.sub(lambda found: f"%(v{found[1]})s" if found[1] else "%s", sql.replace("%", "%%"))
+
+
+@lru_cache(maxsize=64)
+def _insert_arrays(head: str, table: str, names: str | None, places: str, tail: str) -> str:
+    """An insertion of many rows, given as an array for each column: faster than a value for each place of each row.
+
+    Texts are sent as texts, which :mod:`.texts` escapes, and all others as bytes.
+    """
+    types = load_column_types()[table]
+    columns = names.split(", ") if names else list(types)[: places.count("?")]
+    arrays = (f"{'%t' if types[name] == 'TEXT' else '%b'}::{types[name]}[]" for name in columns)
+    return f"{head}SELECT * FROM unnest({', '.join(arrays)}){translate(tail)}"  # noqa: S608
 
 
 class Rows:
@@ -66,11 +83,17 @@ class Session:
             for row in found:
                 self.execute(sql, row)
             return
-        head, values, tail = map(translate, insert.groups())
-        per_statement = MAX_VALUES // values.count("%s")
-        for start in range(0, len(found), per_statement):
-            part = found[start : start + per_statement]
-            self._run(head + ", ".join([values] * len(part)) + tail, [value for row in part for value in row])
+        statement = _insert_arrays(*insert.groups())
+        for start in range(0, len(found), ROWS_PER_INSERT):
+            columns = zip(*found[start : start + ROWS_PER_INSERT], strict=True)
+            self._run(statement, [list(values) for values in columns])
+
+    def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """The rows of a query, which stay on the server until they are read."""
+        with self._connection.cursor(f"rows_{next(_CURSOR_NUMBERS)}", binary=True) as cursor:
+            cursor.itersize = STREAMED_ROWS
+            cursor.execute(translate(sql).encode(), values)
+            yield from cursor
 
     def _run(self, statement: str, values: Sequence[Any] | dict[str, Any]) -> "psycopg.Cursor[Any]":
         from psycopg.errors import UniqueViolation  # noqa: PLC0415  # optional

@@ -3,9 +3,10 @@
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ...errors import InvalidInput, StoreBusy, StoreError, StoreReadOnly
 from ...model.reprs import call_repr, show
@@ -252,17 +253,31 @@ class PostgresStore(RowStore):
             self._keys[scope] = stored[0]
         return None if row is None else ScopeRow(*row)
 
-    def _create_scope(self, session: Session, name: str) -> ScopeRow:
+    def _create_scope(self, db: Database, name: str) -> ScopeRow:
         """Create a scope, or wait for another process that creates it."""
         query = "INSERT INTO scope_name (name) VALUES (?) ON CONFLICT (name) DO NOTHING RETURNING key"
-        key = session.execute(query, (name,)).get
+        key = db.execute(query, (name,)).get
         is_new = key is not None
-        key = key if is_new else session.execute("SELECT key FROM scope_name WHERE name = ?", (name,)).get
-        session.execute("SELECT set_config('ecphora.scope', ?, true)", (str(key),))
+        key = key if is_new else db.execute("SELECT key FROM scope_name WHERE name = ?", (name,)).get
+        db.execute("SELECT set_config('ecphora.scope', ?, true)", (str(key),))
         if is_new:
-            session.execute("INSERT INTO scope (key, name) VALUES (?, ?)", (key, name))
-        row = session.execute(f"SELECT {SCOPE_COLUMNS} FROM scope WHERE key = ? FOR UPDATE", (key,)).fetchone()  # noqa: S608
+            db.execute("INSERT INTO scope (key, name) VALUES (?, ?)", (key, name))
+        row = db.execute(f"SELECT {SCOPE_COLUMNS} FROM scope WHERE key = ? FOR UPDATE", (key,)).fetchone()  # noqa: S608
         return ScopeRow(*row)
+
+    def _stream(self, db: Database, sql: str, values: Sequence[Any]) -> Iterator[Any]:
+        return cast("Session", db).stream(sql, values)
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        import psycopg  # noqa: PLC0415  # optional
+
+        from .failures import translate_error  # noqa: PLC0415  # needs psycopg
+
+        try:
+            yield
+        except psycopg.Error as error:
+            raise translate_error(error, self._place) from error
 
     def _try_work(self, work: "Callable[[psycopg.Connection], T]") -> T:
         """The result of work on a connection; on another one if that was lost, until the time is over."""

@@ -29,6 +29,10 @@ class ScopeRow:
     english_embedder: str | None = None
     english_dim: int | None = None
 
+    def with_key(self, key: int) -> "ScopeRow":
+        """The same row for a copy of the scope."""
+        return replace(self, key=key)
+
 
 SCOPE_COLUMNS = ", ".join(column.name for column in fields(ScopeRow))
 """The columns of :class:`ScopeRow`, in its order."""
@@ -70,7 +74,7 @@ def clone_scope(db: Database, name: str, new_name: str) -> None:
 
 def copy_rows(db: Database, scope: ScopeRow, new: ScopeRow) -> None:
     """Copy what a scope holds to a new one."""
-    write_scope(db, replace(scope, key=new.key))
+    write_scope(db, scope.with_key(new.key))
     for table, columns in TABLES.items():
         names, order = ", ".join(columns), ", ".join(KEYS[table])
         db.execute(

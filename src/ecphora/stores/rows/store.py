@@ -2,21 +2,26 @@
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, TypeVar
 
-from ...errors import StaleWrite
+from ...errors import InvalidInput, StaleWrite, StoreDamaged, UnknownName
 from ...model.ports import StoredSnapshot
 from ...model.reprs import OpenInEachProcess
 from ...model.types import Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
 from . import batch_reader, batch_writer, undo_batches
 from .database import Database
 from .rechunk_writer import RechunkedDocument, RechunkWriter
+from .row_copy import ScopeRows, count_rows, find_difference, write_rows
 from .scopes import ScopeRow
 
 T = TypeVar("T")
 MAX_NAMED_VECTORS = 10
 """Nodes with damaged vectors that a warning names."""
+MAX_NAMED_SCOPES = 10
+"""Scopes that an error names."""
 
 _log = logging.getLogger("ecphora")
 
@@ -60,6 +65,18 @@ class RowStore(OpenInEachProcess, ABC):
     @abstractmethod
     def _write(self, scope: str, work: Callable[[Database, ScopeRow | None], None]) -> None:
         """Write to a scope in a transaction."""
+
+    @abstractmethod
+    def _create_scope(self, db: Database, name: str) -> ScopeRow:
+        """Create a scope in a transaction that writes to it, or find the one that another process has created."""
+
+    @abstractmethod
+    def _translate_errors(self) -> AbstractContextManager[None]:
+        """Raise the database's errors as errors of this package."""
+
+    def _stream(self, db: Database, sql: str, values: Sequence[Any]) -> Iterator[Any]:
+        """The rows of a query, few of them in memory at a time."""
+        return iter(db.execute(sql, values))
 
     def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
         """Return the nodes with these ids, in their order; missing ones are left out."""
@@ -114,6 +131,69 @@ class RowStore(OpenInEachProcess, ABC):
             RechunkWriter(db, target).write(documents)
 
         self._write(scope, write)
+
+    def count_rows(self, scope: str, /) -> int:
+        """How many rows a copy of a scope has; raises ``UnknownName`` if there is no such scope."""
+        found = self._read(scope, count_rows, None)
+        if found is None:
+            raise self._unknown(scope)
+        return found
+
+    def copy_scope(self, scope: str, target: "RowStore", advance: Callable[[int], None], /) -> bool:
+        """Copy one state of a scope to another store; return False if an equal one is there already.
+
+        The copy is compared with this scope before its commit: it appears whole and verified, or not at all.
+        ``advance`` gets the numbers of rows written, then compared. Raises ``UnknownName`` if there is no such scope,
+        ``InvalidInput`` if another one of the name is there, and ``StoreDamaged`` if the copy differs.
+        """
+
+        def send(db: Database, row: ScopeRow) -> bool:
+            return target.receive_scope(scope, ScopeRows(row, partial(self._stream_translated, db)), advance)
+
+        is_new = self._read(scope, send, None)
+        if is_new is None:
+            raise self._unknown(scope)
+        return is_new
+
+    def receive_scope(self, scope: str, source: ScopeRows, advance: Callable[[int], None], /) -> bool:
+        """Write the rows of another store's scope, as :meth:`copy_scope` says."""
+
+        def compare(db: Database, row: ScopeRow) -> bool:
+            difference = find_difference(source, ScopeRows(row, partial(self._stream, db)), advance)
+            if difference is not None:
+                raise InvalidInput(
+                    f"scope {scope!r} is in {self._place} already and differs ({difference}): one of the two was "
+                    "written to; nothing was overwritten: rename that one (ecphora rename-scope), or leave the scope "
+                    "out (--scope)"
+                )
+            return True
+
+        def write(db: Database, row: ScopeRow | None) -> None:
+            new = row or self._create_scope(db, scope)
+            if new.revision:  # of another process, or of an attempt of this one whose answer was lost
+                compare(db, new)
+                return
+            written = ScopeRows(write_rows(db, source, new, advance), partial(self._stream, db))
+            difference = find_difference(source, written, advance)
+            if difference is not None:
+                raise StoreDamaged(
+                    f"{self._place} did not keep scope {scope!r} as it was written ({difference}), so nothing of it "
+                    "was kept: look for triggers and damage there"
+                )
+
+        if self._read(scope, compare, False):
+            return False
+        self._write(scope, write)
+        return True
+
+    def _unknown(self, scope: str) -> UnknownName:
+        names = ", ".join(repr(info.name) for info in self.scopes()[:MAX_NAMED_SCOPES])
+        return UnknownName(f"there is no scope {scope!r} in {self._place}; it holds {names or 'nothing'}")
+
+    def _stream_translated(self, db: Database, sql: str, values: Sequence[Any]) -> Iterator[Any]:
+        """Rows whose errors are of this store, in the midst of another's work."""
+        with self._translate_errors():
+            yield from self._stream(db, sql, values)
 
     def _warn_damaged_vectors(self, scope: str, nodes: Iterable[NodeId]) -> None:
         """Log once which nodes are treated as having no vector, because theirs is damaged."""
