@@ -22,6 +22,11 @@ def translate(sql: str) -> str:
     return _PLACEHOLDER.sub(lambda found: f"%(v{found[1]})s" if found[1] else "%s", sql.replace("%", "%%"))
 
 
+def _bind(sql: str, values: Sequence[Any]) -> Sequence[Any] | dict[str, Any]:
+    """The values of a statement, by name if it has ``?1``."""
+    return {f"v{number}": value for number, value in enumerate(values, 1)} if "?1" in sql else values
+
+
 class Rows:
     """The rows that a statement has found."""
 
@@ -56,15 +61,13 @@ class Session:
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> Rows:
         """Run a statement."""
-        named = {f"v{number}": value for number, value in enumerate(values, 1)} if "?1" in sql else values
-        return Rows(self._run(translate(sql), named))
+        return Rows(self._run(translate(sql), _bind(sql, values)))
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> None:
         """Run a statement for every row of values."""
         found, insert = list(rows), _INSERT.fullmatch(sql)
         if insert is None:
-            for row in found:
-                self.execute(sql, row)
+            self._run(translate(sql), [_bind(sql, row) for row in found], many=True)
             return
         head, values, tail = map(translate, insert.groups())
         per_statement = MAX_VALUES // values.count("%s")
@@ -72,12 +75,13 @@ class Session:
             part = found[start : start + per_statement]
             self._run(head + ", ".join([values] * len(part)) + tail, [value for row in part for value in row])
 
-    def _run(self, statement: str, values: Sequence[Any] | dict[str, Any]) -> "psycopg.Cursor[Any]":
+    def _run(self, statement: str, values: Any, *, many: bool = False) -> "psycopg.Cursor[Any]":
+        """Run a statement, or one for each of many rows of values, in one round trip."""
         from psycopg.errors import UniqueViolation  # noqa: PLC0415  # optional
 
         cursor = self._connection.cursor(binary=True)
         try:
-            cursor.execute(statement.encode(), values)
+            (cursor.executemany if many else cursor.execute)(statement.encode(), values)
         except UniqueViolation as error:
             raise DuplicateRow(str(error).split("\n", maxsplit=1)[0]) from error
         self._changes = max(cursor.rowcount, 0) if cursor.description is None else 0
