@@ -1,4 +1,4 @@
-"""A PostgreSQL server for all tests of a process, or the one at ``ECPHORA_TEST_POSTGRES``, with a database for each test."""
+"""A PostgreSQL server for all tests of a process, or the one at ``ECPHORA_TEST_POSTGRES``; a database for each test."""
 
 import os
 import uuid
