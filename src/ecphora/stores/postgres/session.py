@@ -66,6 +66,8 @@ class Session:
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> None:
         """Run a statement for every row of values."""
         found, insert = list(rows), _INSERT.fullmatch(sql)
+        if not found:
+            return
         if insert is None:
             self._run(translate(sql), [_bind(sql, row) for row in found], many=True)
             return

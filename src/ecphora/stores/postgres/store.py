@@ -4,6 +4,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -246,9 +247,12 @@ class PostgresStore(RowStore):
         """The result of work in a transaction on one scope, or with ``None`` on all; tried again if it was lost."""
 
         def run(connection: "psycopg.Connection") -> T:
-            target = self._begin(connection, scope, writes=writes, durable=durable)
-            result = work(Session(connection), target)
-            if connection.execute("COMMIT").statusmessage != "COMMIT":  # the server has rolled back
+            # What is read is sent together, up to the first result that is fetched.
+            with nullcontext() if writes else connection.pipeline():
+                target = self._begin(connection, scope, writes=writes, durable=durable)
+                result = work(Session(connection), target)
+                done = connection.execute("COMMIT")
+            if done.statusmessage != "COMMIT":  # the server has rolled back
                 raise StoreError(f"{self._place} did not commit; try again")
             return result
 
