@@ -117,6 +117,7 @@ class SlowNetwork:
             client, _ = self._listener.accept()
             server = socket.create_connection(self._server)
             for source, target in ((client, server), (server, client)):
+                target.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 sent: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
                 threading.Thread(target=self._take, args=(source, sent), daemon=True).start()
                 threading.Thread(target=self._deliver, args=(target, sent), daemon=True).start()

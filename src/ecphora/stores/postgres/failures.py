@@ -33,11 +33,15 @@ _MEANINGS: tuple[tuple[type[psycopg.Error], type[EcphoraError], str], ...] = (
 """The errors of the driver, each before its base class."""
 
 
+def first_line(error: psycopg.Error) -> str:
+    """The first line of what PostgreSQL says."""
+    return str(error).strip().split("\n", maxsplit=1)[0]
+
+
 def translate_error(error: psycopg.Error, place: str) -> EcphoraError:
     """The error that says what to do."""
-    reason = str(error).strip().split("\n", maxsplit=1)[0]
     meaning, message = next((found, text) for kind, found, text in _MEANINGS if isinstance(error, kind))
-    return meaning(message.format(place=place, reason=reason))
+    return meaning(message.format(place=place, reason=first_line(error)))
 
 
 def is_lost(error: psycopg.Error) -> bool:

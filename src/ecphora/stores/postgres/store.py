@@ -300,7 +300,7 @@ class PostgresStore(RowStore):
         """The result of work on a connection; on another one if that was lost, until the time is over."""
         import psycopg  # noqa: PLC0415  # optional
 
-        from .failures import is_lost, translate_error  # noqa: PLC0415  # needs psycopg
+        from .failures import first_line, is_lost, translate_error  # noqa: PLC0415  # needs psycopg
 
         end = time.monotonic() + self._wait_seconds
         while True:
@@ -311,7 +311,9 @@ class PostgresStore(RowStore):
                 if not is_lost(error):
                     raise translate_error(error, self._place) from error
                 if time.monotonic() >= end:
-                    raise StoreBusy(f"{self._place} does not answer ({error}); is it up? try again") from error
+                    raise StoreBusy(
+                        f"{self._place} does not answer ({first_line(error)}); is it up? try again"
+                    ) from error
             time.sleep(RETRY_SECONDS)
 
 

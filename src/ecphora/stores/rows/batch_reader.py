@@ -200,12 +200,13 @@ def read_nodes(db: Database, scope: int, ids: Sequence[NodeId]) -> list[Node]:
     found: dict[NodeId, Node] = {}
     for part in split_ids(list(dict.fromkeys(ids))):
         query = f"SELECT {_NODE_COLUMNS} FROM node WHERE scope = ? AND id IN ({placeholders(part)})"  # noqa: S608
-        found.update((node.id, node) for node in map(row_mapping.row_to_node, db.execute(query, (scope, *part))))
+        rows = db.execute(query, (scope, *part))
         ends = db.execute(
             f"""SELECT n.id, s.valid_to FROM validity_end s JOIN node n ON n.scope = s.scope AND n.seq = s.node
                 WHERE s.scope = ? AND n.id IN ({placeholders(part)}) ORDER BY s.revision""",  # noqa: S608
             (scope, *part),
         )
+        found.update((node.id, node) for node in map(row_mapping.row_to_node, rows.fetchall()))
         for id_, valid_to in ends:
             end = row_mapping.parse_time(valid_to, f"an end of node {id_!r}")
             found[str(id_)] = replace(found[str(id_)], valid_to=end)
