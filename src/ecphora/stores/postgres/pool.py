@@ -61,7 +61,7 @@ class Pool:
         self.drop_idle()
 
     def drop_idle(self) -> None:
-        """Close the connections that nobody uses: when one is lost, so are the others."""
+        """Close the connections that nobody uses."""
         _close_all(self._idle, self._process)
 
     @contextmanager
@@ -103,6 +103,8 @@ class Pool:
         if is_fit and not self._is_closed and self._process == os.getpid():
             self._idle.append(connection)
         else:
+            if connection.broken:  # so are the others, if the server was replaced
+                self.drop_idle()
             connection.close()
 
 

@@ -21,7 +21,10 @@ _LOCK = 0x65637068
 """The advisory lock of those who create or upgrade the tables: "ecph"."""
 _PARTITION = re.compile(r"/\* (PARTITION BY HASH \((\w+)\)) \*/")
 _TABLE = re.compile(r"CREATE TABLE (\w+) \(.*?\n\)([^;]*);", re.DOTALL)
-_COUNT = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s"
+_OWN_TABLES = ("schema_version", "scope_name")
+_COUNT_TABLES = f"""SELECT count(*) FILTER (WHERE c.relname IN {_OWN_TABLES}), count(*)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s"""  # noqa: S608
+"""Not ``to_regclass``, which does not see at once what another process has created."""
 _IS_OF_SCOPE = "{column} = (SELECT nullif(nullif(current_setting('ecphora.scope', true), ''), 'all')::bigint)"
 _IS_FOR_ALL = "(SELECT current_setting('ecphora.scope', true) = 'all')"
 _IS_NAMED = "name = (SELECT current_setting('ecphora.scope_name', true))"
@@ -41,7 +44,7 @@ def upgrade(connection: "psycopg.Connection", place: str, partitions: int = 0) -
     takes no writes.
     """
     newest = len(load_migrations())
-    version = _version(connection)
+    version = _version(connection, place)
     if version > newest:
         raise StoreTooNew(f"{place} has format {version}, this version reads up to {newest}; upgrade ecphora")
     if version == newest:
@@ -50,12 +53,8 @@ def upgrade(connection: "psycopg.Connection", place: str, partitions: int = 0) -
         raise StoreReadOnly(f"{place} is a replica without Ecphora's tables; open the primary once")
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        version = _version(connection)
+        version = _version(connection, place)
         if version == 0:
-            if connection.execute(_COUNT, (SCHEMA,)).fetchone() != (0,):
-                raise StoreError(
-                    f"the schema {SCHEMA} of {place} has tables of another program; give a database without it"
-                )
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
             connection.execute(f"CREATE TABLE {SCHEMA}.schema_version (version BIGINT NOT NULL)")
             connection.execute(f"INSERT INTO {SCHEMA}.schema_version VALUES (0)")  # noqa: S608
@@ -67,11 +66,14 @@ def upgrade(connection: "psycopg.Connection", place: str, partitions: int = 0) -
         connection.execute("UPDATE schema_version SET version = %s", (len(load_migrations()),))
 
 
-def _version(connection: "psycopg.Connection") -> int:
-    """The version of the tables, 0 if there are none."""
-    tables = tuple(f"{SCHEMA}.{name}" for name in ("schema_version", "scope_name"))
-    found = connection.execute("SELECT to_regclass(%s)::text, to_regclass(%s)::text", tables).fetchone()
-    if found is None or None in found:
+def _version(connection: "psycopg.Connection", place: str) -> int:
+    """The version of the tables, 0 if there are none; raises ``StoreError`` for tables of another program."""
+    own, every = connection.execute(_COUNT_TABLES, (SCHEMA,)).fetchone() or (0, 0)
+    if own < len(_OWN_TABLES):
+        if every:
+            raise StoreError(
+                f"the schema {SCHEMA} of {place} has tables of another program; give a database without it"
+            )
         return 0
     row = connection.execute(f"SELECT version FROM {SCHEMA}.schema_version").fetchone()  # noqa: S608
     return 0 if row is None else int(row[0])
