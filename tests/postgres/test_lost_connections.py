@@ -16,7 +16,9 @@ from psycopg.conninfo import conninfo_to_dict
 
 from ecphora import HashingEmbedder, Memory
 from ecphora.errors import EcphoraError, InvalidInput
+from ecphora.model.types import Access, AccessKind, WriteBatch
 from ecphora.stores.postgres.store import PostgresStore
+from ecphora.testing import NOON, sample_batch, sample_node
 from ecphora.testing.postgres import PostgresServer
 
 from .proxy import LossyProxy, When
@@ -129,6 +131,20 @@ def test_a_commit_is_done_once(proxy: LossyProxy, url: str, when: When, is_new: 
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
+def test_what_has_no_id_is_committed_once(proxy: LossyProxy, url: str, when: When) -> None:
+    """An access written twice would count twice, and a node would be refused."""
+    with closing(open_store(proxy.url)) as store:
+        proxy.lose = [when]
+        store.commit("s", sample_batch(sample_node("a", "x")))
+        proxy.lose = [when] * 2
+        written = store.commit("s", WriteBatch(accesses=(Access("a", NOON, AccessKind.RECALLED, 1.0),)))
+        assert (proxy.lost, written.revision) == (3, 2)
+    with closing(PostgresStore(url)) as store:
+        found = store.changes_since("s", 0)
+        assert (len(found.nodes), len(found.accesses), found.revision) == (1, 1, 2)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
 def test_forgetting_undoing_and_names_are_done_once(proxy: LossyProxy, url: str, when: When) -> None:
     with closing(open_store(proxy.url)) as store:
         with open_memory(store) as memory:
@@ -217,6 +233,21 @@ def test_a_promotion_under_load_loses_nothing(record_property: Callable[[str, ob
             record_property("longest_wait_in_seconds", longest)
             writers.check(replica.url)
             assert longest < away + 10
+
+
+@pytest.mark.parametrize("give", [PostgresStore.rename_scope, PostgresStore.clone_scope])
+def test_a_name_that_another_process_gives_meanwhile(url: str, give: Callable[..., None]) -> None:
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    with closing(PostgresStore(url)) as store, psycopg.connect(url) as other, ThreadPoolExecutor(1) as pool:
+        store.commit("s", sample_batch(sample_node("a", "x")))
+        other.execute("INSERT INTO ecphora.scope_name (name) VALUES ('new')")
+        given = pool.submit(give, store, "s", "new")
+        with psycopg.connect(url, autocommit=True) as observer:
+            while not given.done() and observer.execute(waiting.encode()).fetchone() == (0,):
+                threading.Event().wait(0.01)
+        other.commit()
+        with pytest.raises(InvalidInput, match="there is a scope 'new' already"):
+            given.result()
 
 
 def test_names_that_two_give_at_once(url: str) -> None:
