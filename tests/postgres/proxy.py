@@ -16,7 +16,7 @@ class LossyProxy:
 
     def __init__(self, url: str) -> None:
         parts = conninfo_to_dict(url)
-        self._server = str(parts["host"]), int(parts["port"])
+        self._server = str(parts["host"]), int(str(parts["port"]))
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = url.replace(f":{parts['port']}", f":{self._listener.getsockname()[1]}")
         self.lose: list[When] = []

@@ -184,7 +184,9 @@ def test_long_names_and_metadata(url: str) -> None:
         open_memory(url, "s" * 1_000)
     with closing(PostgresStore(url)) as store, open_memory(store, longest) as memory:
         node = memory.remember(text, id="".join(chr(0x4E00 + n) for n in range(512)), metadata={"notes": text}).id
-        assert memory.get(node).metadata == {"notes": text}
+        found = memory.get(node)
+        assert found is not None
+        assert found.metadata == {"notes": text}
     with closing(PostgresStore(url)) as store:
         assert [scope.name for scope in store.scopes()] == [longest]
 

@@ -215,12 +215,12 @@ def test_a_memory_works_as_that_role(databases: dict[str, str]) -> None:
 def test_a_role_without_rights_is_told_the_mend(databases: dict[str, str], new_database: Any) -> None:
     with pytest.raises(StoreReadOnly, match=MEND):
         PostgresStore(databases["stranger"])
-    role = conninfo_to_dict(databases["app"])["user"]
+    role = str(conninfo_to_dict(databases["app"])["user"])
     with pytest.raises(StoreReadOnly, match=MEND):
         PostgresStore(url_of(new_database(), role))
 
 
 def test_only_the_owner_grants(databases: dict[str, str]) -> None:
-    stranger = conninfo_to_dict(databases["stranger"])["user"]
+    stranger = str(conninfo_to_dict(databases["stranger"])["user"])
     with closing(PostgresStore(databases["app"])) as store, pytest.raises(StoreReadOnly, match="owner"):
         store.grant(stranger)

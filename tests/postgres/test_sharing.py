@@ -64,7 +64,7 @@ def test_partitions_hold_the_rows_and_a_query_reads_one(url: str) -> None:
             found = connection.execute(
                 f"SELECT tableoid::regclass::text, count(*) FROM {table} GROUP BY 1".encode()  # noqa: S608
             )
-            rows = dict(found.fetchall())
+            rows: dict[str, int] = dict(found.fetchall())
             assert len(rows) >= PARTS - 2
             assert set(rows) <= {f"{table}_{number}" for number in range(PARTS)}
         for query in (
