@@ -41,6 +41,7 @@ ARGUMENTS: dict[str, Sequence[str]] = {
     "lifelong": (*TINY, "--spaces", "1", *HASHING),
     "log_growth": ("--recalls", "200", "--memories", "20"),
     "media": ("--part", "odd"),
+    "postgres": ("--memories", "40", "--clients", "2", "--repeat", "2"),
     "present_state": (),
     "recall_cpu": ("--turns", "60", "--recalls", "2"),
     "repeat": ("--questions", "1", "--ms", "1"),

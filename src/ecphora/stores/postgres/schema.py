@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ...errors import StoreReadOnly, StoreTooNew
+from ...errors import StoreError, StoreReadOnly, StoreTooNew
 
 if TYPE_CHECKING:
     import psycopg
@@ -23,6 +23,10 @@ _LOCK = 0x65637068
 _PARTITION = re.compile(r"/\* (PARTITION BY HASH \((\w+)\)) \*/")
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)([^;]*);", re.DOTALL)
 _COLUMN = re.compile(r"^    (\w+) +(BIGINT|TEXT|BYTEA|DOUBLE PRECISION)\b", re.MULTILINE)
+_OWN_TABLES = ("schema_version", "scope_name")
+_COUNT_TABLES = f"""SELECT count(*) FILTER (WHERE c.relname IN {_OWN_TABLES}), count(*)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s"""  # noqa: S608
+"""Not ``to_regclass``, which does not see at once what another process has created."""
 _IS_OF_SCOPE = "{column} = (SELECT nullif(nullif(current_setting('ecphora.scope', true), ''), 'all')::bigint)"
 _IS_FOR_ALL = "(SELECT current_setting('ecphora.scope', true) = 'all')"
 _IS_NAMED = "name = (SELECT current_setting('ecphora.scope_name', true))"
@@ -47,17 +51,17 @@ def upgrade(connection: "psycopg.Connection", place: str, partitions: int = 0) -
     Raises ``StoreTooNew`` for tables of a later version, and ``StoreReadOnly`` if the tables are missing and the server
     takes no writes.
     """
-    if _version(connection) == len(load_migrations()):
+    newest = len(load_migrations())
+    version = _version(connection, place)
+    if version > newest:
+        raise StoreTooNew(f"{place} has format {version}, this version reads up to {newest}; upgrade ecphora")
+    if version == newest:
         return
     if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
         raise StoreReadOnly(f"{place} is a replica without Ecphora's tables; open the primary once")
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        version = _version(connection)
-        if version > len(load_migrations()):
-            raise StoreTooNew(
-                f"{place} has format {version}, this version reads up to {len(load_migrations())}; upgrade ecphora"
-            )
+        version = _version(connection, place)
         if version == 0:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
             connection.execute(f"CREATE TABLE {SCHEMA}.schema_version (version BIGINT NOT NULL)")
@@ -70,10 +74,14 @@ def upgrade(connection: "psycopg.Connection", place: str, partitions: int = 0) -
         connection.execute("UPDATE schema_version SET version = %s", (len(load_migrations()),))
 
 
-def _version(connection: "psycopg.Connection") -> int:
-    """The version of the tables, 0 if there are none."""
-    found = connection.execute("SELECT to_regclass(%s)::text", (f"{SCHEMA}.schema_version",)).fetchone()
-    if found == (None,):
+def _version(connection: "psycopg.Connection", place: str) -> int:
+    """The version of the tables, 0 if there are none; raises ``StoreError`` for tables of another program."""
+    own, every = connection.execute(_COUNT_TABLES, (SCHEMA,)).fetchone() or (0, 0)
+    if own < len(_OWN_TABLES):
+        if every:
+            raise StoreError(
+                f"the schema {SCHEMA} of {place} has tables of another program; give a database without it"
+            )
         return 0
     row = connection.execute(f"SELECT version FROM {SCHEMA}.schema_version").fetchone()  # noqa: S608
     return 0 if row is None else int(row[0])
@@ -103,13 +111,22 @@ def _guard(table: str) -> list[str]:
 
 
 def grant(connection: "psycopg.Connection", role: str) -> None:
-    """Let a role read and write memories; it owns no table, and the policies hold for it."""
+    """Let a role read and write memories; it owns no table, and the policies hold for it.
+
+    Raises ``StoreReadOnly`` if the user may not grant that, which PostgreSQL only warns of.
+    """
     from psycopg import sql  # noqa: PLC0415  # optional
 
     name = sql.Identifier(role)
-    for statement in (
-        "GRANT USAGE ON SCHEMA {schema} TO {role}",
-        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
-        "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}",
-    ):
-        connection.execute(sql.SQL(statement).format(schema=sql.Identifier(SCHEMA), role=name))
+    with connection.transaction():
+        for statement in (
+            "GRANT USAGE ON SCHEMA {schema} TO {role}",
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
+            "REVOKE INSERT, UPDATE, DELETE ON {schema}.schema_version FROM {role}",
+            "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}",
+        ):
+            connection.execute(sql.SQL(statement).format(schema=sql.Identifier(SCHEMA), role=name))
+        query = "SELECT has_table_privilege(%s, %s, 'INSERT')"
+        granted = connection.execute(query, (role, f"{SCHEMA}.scope")).fetchone()
+        if granted != (True,):
+            raise StoreReadOnly(f"only the owner of the tables may let {role} use them; give the owner's URL")

@@ -39,6 +39,11 @@ def _insert_arrays(head: str, table: str, names: str | None, places: str, tail: 
     return f"{head}SELECT * FROM unnest({', '.join(arrays)}){translate(tail)}"  # noqa: S608
 
 
+def _bind(sql: str, values: Sequence[Any]) -> Sequence[Any] | dict[str, Any]:
+    """The values of a statement, by name if it has ``?1``."""
+    return {f"v{number}": value for number, value in enumerate(values, 1)} if "?1" in sql else values
+
+
 class Rows:
     """The rows that a statement has found."""
 
@@ -73,15 +78,15 @@ class Session:
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> Rows:
         """Run a statement."""
-        named = {f"v{number}": value for number, value in enumerate(values, 1)} if "?1" in sql else values
-        return Rows(self._run(translate(sql), named))
+        return Rows(self._run(translate(sql), _bind(sql, values)))
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> None:
         """Run a statement for every row of values."""
         found, insert = list(rows), _INSERT.fullmatch(sql)
+        if not found:
+            return
         if insert is None:
-            for row in found:
-                self.execute(sql, row)
+            self._run(translate(sql), [_bind(sql, row) for row in found], many=True)
             return
         statement = _insert_arrays(*insert.groups())
         for start in range(0, len(found), ROWS_PER_INSERT):
@@ -95,12 +100,13 @@ class Session:
             cursor.execute(translate(sql).encode(), values)
             yield from cursor
 
-    def _run(self, statement: str, values: Sequence[Any] | dict[str, Any]) -> "psycopg.Cursor[Any]":
+    def _run(self, statement: str, values: Any, *, many: bool = False) -> "psycopg.Cursor[Any]":
+        """Run a statement, or one for each of many rows of values, in one round trip."""
         from psycopg.errors import UniqueViolation  # noqa: PLC0415  # optional
 
         cursor = self._connection.cursor(binary=True)
         try:
-            cursor.execute(statement.encode(), values)
+            (cursor.executemany if many else cursor.execute)(statement.encode(), values)
         except UniqueViolation as error:
             raise DuplicateRow(str(error).split("\n", maxsplit=1)[0]) from error
         self._changes = max(cursor.rowcount, 0) if cursor.description is None else 0

@@ -1,22 +1,21 @@
 """The store of a memory in PostgreSQL: many scopes, many processes, many machines."""
 
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ...errors import InvalidInput, StoreBusy, StoreError, StoreReadOnly
 from ...model.reprs import call_repr, show
 from ...model.types import Mark, ScopeInfo, WriteBatch
-from ...model.validation import check_count
+from ...model.validation import check_count, check_number
 from ..rows import batch_writer, scopes
 from ..rows.batch_reader import pause_gc, read_changes, unchanged
 from ..rows.batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
-from ..rows.database import Database
-from ..rows.scopes import SCOPE_COLUMNS, ScopeRow, check_names
+from ..rows.database import Database, DuplicateRow
+from ..rows.scopes import SCOPE_COLUMNS, ScopeRow, check_names, name_is_taken
 from ..rows.store import RowStore
 from .schema import SCHEMA, grant, upgrade
 from .session import Session
@@ -24,20 +23,23 @@ from .urls import hide_password, is_postgres_url
 
 if TYPE_CHECKING:
     import psycopg
-    import psycopg_pool
+
+    from .pool import Pool
 
 T = TypeVar("T")
 
 WAIT_SECONDS = 20.0
 """How long a call waits for a lock, for a connection, or for a server that is being replaced."""
-CONNECT_SECONDS = 5
-"""How long one try to connect waits."""
 RETRY_SECONDS = 0.05
 """The pause before a call is tried again on another connection."""
 MAX_CONNECTIONS = 8
 """The connections that one store holds at most."""
+MAX_PARTITIONS = 1_024
+"""The most parts that a table is divided into."""
 MIN_SERVER = 16
 """The oldest version of PostgreSQL."""
+MIN_SECONDS = 1.0
+"""How long a call that waits for no lock waits for one of the connections."""
 KEPT_COMMIT_KEYS = 1_000
 """The commits of a scope whose keys are kept."""
 ALL = "all"
@@ -75,14 +77,15 @@ class PostgresStore(RowStore):
         if not is_postgres_url(url):
             raise InvalidInput(f"url is {show(url)}; give postgresql://user@host/database")
         super().__init__(hide_password(url))
-        self.url = url
-        self._wait_seconds = max(float(wait_seconds), 0.0)
+        self._wait_seconds = check_number("wait_seconds", wait_seconds, minimum=0.0)
         self._keep_last = check_count("keep_last", keep_last)
         self._min_log_growth = check_count("min_log_growth", min_log_growth)
         self._keys: dict[str, int] = {}
-        self._keys_lock = threading.Lock()
         self._handle: PostgresStore | None = None
-        self._pool = _open_pool(url, self._place, check_count("max_connections", max_connections), partitions)
+        size = check_count("max_connections", max_connections)
+        if check_count("partitions", partitions, minimum=0) > MAX_PARTITIONS:
+            raise InvalidInput(f"partitions is {partitions}; give at most {MAX_PARTITIONS}")
+        self._pool = _open_pool(url, self._place, size, partitions)
 
     def __repr__(self) -> str:
         return call_repr("PostgresStore", self._place)
@@ -143,31 +146,53 @@ class PostgresStore(RowStore):
             return
 
     def _write(self, scope: str, work: Callable[[Database, ScopeRow | None], None]) -> None:
+        key = uuid.uuid4().hex
+
         def write(session: Session, target: ScopeRow | None) -> None:
+            if target is not None and _is_committed(session, target, key):
+                return
             work(session, target)
             if target is not None:
                 session.execute("DELETE FROM graph_snapshot WHERE scope = ?", (target.key,))
+                _keep_commit_key(session, target, key)
 
         self._transact(scope, write, writes=True)
 
     def rename_scope(self, scope: str, new_name: str, /) -> None:
         """Give a scope another name; a memory open on it has to be opened by the new one."""
 
-        def rename(session: Session, _: ScopeRow | None) -> None:
-            target = check_names(scope, _find(session, scope), new_name, _find(session, new_name))
+        def rename(session: Session, target: ScopeRow) -> ScopeRow:
             session.execute("UPDATE scope_name SET name = ? WHERE key = ?", (new_name, target.key))
             session.execute("UPDATE scope SET name = ? WHERE key = ?", (new_name, target.key))
+            return target
 
-        self._transact(None, rename, writes=True)
+        self._give_name(scope, new_name, rename)
 
     def clone_scope(self, scope: str, new_name: str, /) -> None:
         """Copy a scope, with its log, tombstones and undo batches, to a new one."""
 
-        def clone(session: Session, _: ScopeRow | None) -> None:
-            target = check_names(scope, _find(session, scope), new_name, _find(session, new_name))
-            scopes.copy_rows(session, target, _insert_scope(session, new_name))
+        def clone(session: Session, target: ScopeRow) -> ScopeRow:
+            new = _insert_scope(session, new_name)
+            scopes.copy_rows(session, target, new)
+            return new
 
-        self._transact(None, clone, writes=True)
+        self._give_name(scope, new_name, clone)
+
+    def _give_name(self, scope: str, new_name: str, work: Callable[[Session, ScopeRow], ScopeRow]) -> None:
+        """Do once what makes another scope have the new name."""
+        key = uuid.uuid4().hex
+
+        def give(session: Session, _: ScopeRow | None) -> None:
+            other = _find(session, new_name)
+            if other is not None and _is_committed(session, other, key):
+                return
+            target = check_names(scope, _find(session, scope), new_name, other)
+            try:
+                _keep_commit_key(session, work(session, target), key)
+            except DuplicateRow as error:  # made meanwhile
+                raise name_is_taken(new_name) from error
+
+        self._transact(None, give, writes=True)
 
     # ---- reading
 
@@ -220,9 +245,13 @@ class PostgresStore(RowStore):
         """The result of work in a transaction on one scope, or with ``None`` on all; tried again if it was lost."""
 
         def run(connection: "psycopg.Connection") -> T:
-            target = self._begin(connection, scope, writes=writes, durable=durable)
-            result = work(Session(connection), target)
-            connection.execute("COMMIT")
+            # What is read is sent together, up to the first result that is fetched.
+            with nullcontext() if writes else connection.pipeline():
+                target = self._begin(connection, scope, writes=writes, durable=durable)
+                result = work(Session(connection), target)
+                done = connection.execute("COMMIT")
+            if done.statusmessage != "COMMIT":  # the server has rolled back
+                raise StoreError(f"{self._place} did not commit; try again")
             return result
 
         return self._try_work(run)
@@ -283,43 +312,42 @@ class PostgresStore(RowStore):
         """The result of work on a connection; on another one if that was lost, until the time is over."""
         import psycopg  # noqa: PLC0415  # optional
 
-        from .failures import is_lost, translate_error  # noqa: PLC0415  # needs psycopg
+        from .failures import first_line, is_lost, translate_error  # noqa: PLC0415  # needs psycopg
 
         end = time.monotonic() + self._wait_seconds
         while True:
             try:
-                with self._pool.connection(timeout=max(end - time.monotonic(), CONNECT_SECONDS)) as connection:
+                with self._pool.connection(max(end - time.monotonic(), MIN_SECONDS)) as connection:
                     return work(connection)
             except psycopg.Error as error:
-                if not is_lost(error) or time.monotonic() >= end:
+                if not is_lost(error):
                     raise translate_error(error, self._place) from error
+                if time.monotonic() >= end:
+                    raise StoreBusy(
+                        f"{self._place} does not answer ({first_line(error)}); is it up? try again"
+                    ) from error
             time.sleep(RETRY_SECONDS)
 
 
-def _open_pool(url: str, place: str, max_connections: int, partitions: int) -> "psycopg_pool.ConnectionPool":
-    """A pool of connections to a server that was found to be fit, with the tables up to date."""
+def _open_pool(url: str, place: str, size: int, partitions: int) -> "Pool":
+    """The connections to a server that was found to be fit, with the tables up to date."""
     try:
         import psycopg  # noqa: PLC0415  # optional
-        import psycopg_pool  # noqa: PLC0415
     except ImportError as error:
         raise StoreError(f"{error}; install PostgreSQL's driver with: pip install 'ecphora[postgres]'") from error
     from .failures import translate_error  # noqa: PLC0415  # needs psycopg
-    from .texts import register  # noqa: PLC0415
+    from .pool import Pool  # noqa: PLC0415
 
-    options: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "fallback_application_name": "ecphora"}
-    if "connect_timeout" not in url:
-        options["connect_timeout"] = CONNECT_SECONDS
+    pool = Pool(url, place, size)
     try:
-        with psycopg.connect(url, **options) as connection:
+        with pool.connection(MIN_SECONDS) as connection:
             version = connection.info.server_version // 10_000
             if version < MIN_SERVER:
                 raise StoreError(f"{place} is PostgreSQL {version}; Ecphora needs {MIN_SERVER} or later")
             upgrade(connection, place, partitions)
     except psycopg.Error as error:
         raise translate_error(error, place) from error
-    return psycopg_pool.ConnectionPool(
-        url, kwargs=options, configure=register, min_size=0, max_size=max_connections, open=True, name="ecphora"
-    )
+    return pool
 
 
 def _find(session: Session, name: str) -> ScopeRow | None:

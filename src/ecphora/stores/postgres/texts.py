@@ -24,7 +24,10 @@ def unescape(text: str) -> str:
 
 class _Dumper(StrDumperUnknown):
     def dump(self, obj: str) -> Any:
-        return super().dump(escape(obj) if _ESCAPE in obj or "\x00" in obj else obj)
+        try:
+            return super().dump(escape(obj) if _ESCAPE in obj or "\x00" in obj else obj)
+        except UnicodeEncodeError as error:
+            raise psycopg.DataError(f"it holds a lone surrogate at character {error.start}") from error
 
 
 class _Loader(TextLoader):

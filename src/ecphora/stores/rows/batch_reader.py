@@ -27,7 +27,7 @@ from ...model.types import (
 )
 from . import row_mapping
 from .batch_writer import FULL_NODE_COLUMNS, placeholders, split_ids
-from .database import Database
+from .database import Database, Result
 from .row_mapping import Row, SqlValue
 from .scopes import ScopeRow
 
@@ -55,21 +55,18 @@ def unchanged(scope: ScopeRow) -> WriteBatch:
 
 def read_changes(db: Database, scope: ScopeRow, revision: int, keep_last: int) -> tuple[WriteBatch, list[NodeId]]:
     """Read the changes of a scope after a revision, inside a transaction, and the nodes with damaged vectors."""
-    bounds = (scope.key, revision)
-    found = db.execute(
+    bounds = (scope.key, revision)  # every query is sent before the first result is fetched
+    node_rows = db.execute(
         f"SELECT {FULL_NODE_COLUMNS} FROM node WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
         bounds,
-    ).fetchall()
-    nodes = tuple(map(row_mapping.row_to_node, found))
-    analyses = zip(nodes, row_mapping.rows_to_analyses(found), strict=True)
-    ids = _IdLookup(db, scope.key, {node.seq: node.id for node in nodes})
+    )
     vectors = db.execute(
         "SELECT node, value FROM vector WHERE scope = ? AND revision > ? AND model = ? ORDER BY revision, node",
         (*bounds, scope.embedder),
-    ).fetchall()
+    )
     english_vectors = db.execute(
         "SELECT node, value FROM english_vector WHERE scope = ? AND revision > ? ORDER BY revision, node", bounds
-    ).fetchall()
+    )
     edges = db.execute(
         "SELECT src, dst, link, weight, provenance FROM edge WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
     )
@@ -83,24 +80,32 @@ def read_changes(db: Database, scope: ScopeRow, revision: int, keep_last: int) -
     tombstones = db.execute(
         "SELECT node, digest FROM tombstone WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
     )
-    cursors = db.execute(
-        "SELECT name, seq FROM cursor WHERE scope = ? AND revision > ? ORDER BY name", bounds
-    ).fetchall()
+    cursors = db.execute("SELECT name, seq FROM cursor WHERE scope = ? AND revision > ? ORDER BY name", bounds)
+    media_vectors = _find_media_vectors(db, scope.key, (revision, scope.revision))
+    found = node_rows.fetchall()
+    nodes = tuple(map(row_mapping.row_to_node, found))
+    analyses = zip(nodes, row_mapping.rows_to_analyses(found), strict=True)
     parse = row_mapping.cached_time_parser()
-    found_vectors, damaged = _read_vectors(vectors, scope.dim, ids)
-    found_english_vectors, damaged_english = _read_vectors(english_vectors, scope.english_dim, ids)
+    edge_rows, end_rows, access_rows = edges.fetchall(), ends.fetchall(), accesses.fetchall()
+    vector_rows, english_rows = vectors.fetchall(), english_vectors.fetchall()
+    ids = _IdLookup(db, scope.key, {node.seq: node.id for node in nodes})
+    if revision:  # they may be of earlier nodes
+        ids.load(row[0] for rows in (edge_rows, end_rows, access_rows, vector_rows, english_rows) for row in rows)
+        ids.load(row[1] for row in edge_rows)
+    found_vectors, damaged = _read_vectors(vector_rows, scope.dim, ids)
+    found_english_vectors, damaged_english = _read_vectors(english_rows, scope.english_dim, ids)
     batch = WriteBatch(
         nodes=nodes,
         analyses={node.id: analysis for node, analysis in analyses if analysis is not None},
         vectors=found_vectors,
         english_vectors=found_english_vectors,
-        media_vectors=_read_media_vectors(db, scope.key, (revision, scope.revision), ids),
+        media_vectors=_read_media_vectors(media_vectors, ids),
         edges=tuple(
             Edge(ids[src], ids[dst], _LINK_BY_VALUE[link], weight, provenance)
-            for src, dst, link, weight, provenance in edges
+            for src, dst, link, weight, provenance in edge_rows
         ),
-        validity_ends=tuple(_read_validity_ends(ends, ids, parse)),
-        accesses=tuple(_read_accesses(accesses, ids)),
+        validity_ends=tuple(_read_validity_ends(end_rows, ids, parse)),
+        accesses=tuple(_read_accesses(access_rows, ids)),
         tombstones=tuple(Tombstone(node, digest) for node, digest in tombstones),
         cursors={str(name): int(seq or 0) for name, seq in cursors},
         embedder=scope.embedder,
@@ -122,20 +127,17 @@ def _read_vectors(found: Sequence[Row], dim: int | None, ids: "_IdLookup") -> tu
     return vectors, [node for node, is_sound in zip(nodes, sound, strict=True) if not is_sound]
 
 
-def read_media_vectors(db: Database, scope: ScopeRow, *, through: int) -> tuple[MediaVector, ...]:
-    """The sound vectors of the media of a scope through a revision."""
-    return _read_media_vectors(db, scope.key, (0, through), _IdLookup(db, scope.key, {}))
-
-
-def _read_media_vectors(
-    db: Database, scope: int, revisions: tuple[int, int], ids: "_IdLookup"
-) -> tuple[MediaVector, ...]:
-    """The vectors after a revision through another, without vectors damaged or not as long as their model's."""
-    found = db.execute(
+def _find_media_vectors(db: Database, scope: int, revisions: tuple[int, int]) -> Result:
+    """The rows of the vectors after a revision through another."""
+    return db.execute(
         """SELECT node, position, model, value FROM media_vector WHERE scope = ? AND revision > ? AND revision <= ?
            ORDER BY revision, node, position, model""",
         (scope, *revisions),
-    ).fetchall()
+    )
+
+
+def _read_media_vectors(found: Iterable[Any], ids: "_IdLookup") -> tuple[MediaVector, ...]:
+    """The vectors, without those damaged or not as long as their model's."""
     return tuple(
         MediaVector(ids[seq], position, model, vector)
         for (seq, position, model, _), vector in parse_media_vectors(found)
@@ -179,6 +181,12 @@ class _IdLookup:
         self._scope = scope
         self._id_by_seq = id_by_seq
 
+    def load(self, seqs: Iterable[int]) -> None:
+        """Look up many ids together."""
+        for part in split_ids(sorted(set(seqs) - self._id_by_seq.keys())):
+            query = f"SELECT seq, id FROM node WHERE scope = ? AND seq IN ({placeholders(part)})"  # noqa: S608
+            self._id_by_seq.update(self._db.execute(query, (self._scope, *part)))
+
     def __getitem__(self, seq: SqlValue) -> NodeId:
         number = int(seq or 0)
         if number not in self._id_by_seq:
@@ -192,12 +200,13 @@ def read_nodes(db: Database, scope: int, ids: Sequence[NodeId]) -> list[Node]:
     found: dict[NodeId, Node] = {}
     for part in split_ids(list(dict.fromkeys(ids))):
         query = f"SELECT {_NODE_COLUMNS} FROM node WHERE scope = ? AND id IN ({placeholders(part)})"  # noqa: S608
-        found.update((node.id, node) for node in map(row_mapping.row_to_node, db.execute(query, (scope, *part))))
+        rows = db.execute(query, (scope, *part))
         ends = db.execute(
             f"""SELECT n.id, s.valid_to FROM validity_end s JOIN node n ON n.scope = s.scope AND n.seq = s.node
                 WHERE s.scope = ? AND n.id IN ({placeholders(part)}) ORDER BY s.revision""",  # noqa: S608
             (scope, *part),
         )
+        found.update((node.id, node) for node in map(row_mapping.row_to_node, rows.fetchall()))
         for id_, valid_to in ends:
             end = row_mapping.parse_time(valid_to, f"an end of node {id_!r}")
             found[str(id_)] = replace(found[str(id_)], valid_to=end)
@@ -233,19 +242,21 @@ def read_snapshot(db: Database, scope: ScopeRow) -> StoredSnapshot | None:
     if found is None:
         return None
     revision, value = found
-    vectors = "SELECT node, value FROM vector WHERE scope = ? AND model = ? ORDER BY node"
-    english = "SELECT node, value FROM english_vector WHERE scope = ? ORDER BY node"
+    vectors = db.execute(
+        "SELECT node, value FROM vector WHERE scope = ? AND model = ? ORDER BY node", (scope.key, scope.embedder)
+    )
+    english = db.execute("SELECT node, value FROM english_vector WHERE scope = ? ORDER BY node", (scope.key,))
+    media = _find_media_vectors(db, scope.key, (0, revision))
     return StoredSnapshot(
         revision,
         value,
-        _read_stored_vectors(db, vectors, (scope.key, scope.embedder), scope.dim),
-        _read_stored_vectors(db, english, (scope.key,), scope.english_dim),
-        read_media_vectors(db, scope, through=revision),
+        _read_stored_vectors(vectors.fetchall(), scope.dim),
+        _read_stored_vectors(english.fetchall(), scope.english_dim),
+        _read_media_vectors(media, _IdLookup(db, scope.key, {})),
     )
 
 
-def _read_stored_vectors(db: Database, query: str, values: tuple[SqlValue, ...], dim: int | None) -> StoredVectors:
-    found: Any = db.execute(query, values).fetchall()
+def _read_stored_vectors(found: Sequence[Row], dim: int | None) -> StoredVectors:
     seqs = np.array([seq for seq, _ in found], np.int64)
     column, sound = row_mapping.blobs_to_vectors([value for _, value in found], dim or 0)
     return StoredVectors(seqs, column) if sound.all() else StoredVectors(seqs[sound], column.select(sound))
