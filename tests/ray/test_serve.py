@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from .conftest import descendants, replica_ids, serve_on_ray
+from .conftest import cpu_ticks, descendants, replica_ids, serve_on_ray
 
 httpx2 = pytest.importorskip("httpx2")
 
 from ecphora.errors import EcphoraError  # noqa: E402
-from ecphora.remote.client.remote_memory import RemoteMemory  # noqa: E402
 from ecphora.remote.server.tokens import Right, Tokens  # noqa: E402
 from ecphora.settings import Settings  # noqa: E402
 from ecphora.testing.postgres import PostgresServer  # noqa: E402
@@ -123,7 +122,8 @@ def test_a_replica_is_killed_under_load(db: str, tmp_path: Path) -> None:
         assert load.is_kill_due.wait(240)
         before = replica_ids(process.pid)
         assert len(before) == REPLICAS
-        os.kill(before[0], signal.SIGKILL)
+        killed = max(before, key=cpu_ticks)
+        os.kill(killed, signal.SIGKILL)
         killed_at = monotonic()
         runner.join()
         assert not load.wrong
@@ -133,12 +133,11 @@ def test_a_replica_is_killed_under_load(db: str, tmp_path: Path) -> None:
         with httpx2.Client(base_url=url, headers=headers, timeout=60) as client:
             assert len(load.stored) == SCOPES
             for scope, texts in load.stored.items():
-                found = load.send(client, "find", scope, {"limit": 100})["nodes"]
+                found = load.send(client, "find", scope, {"limit": 100})["memories"]
                 assert sorted(node["text"] for node in found) == sorted(texts), scope
             deadline = monotonic() + 60
             while len(now := replica_ids(process.pid)) < REPLICAS and monotonic() < deadline:
                 client.get("/health")
         assert len(now) == REPLICAS
-        assert before[0] not in now
-        print(f"failures after the kill: {len(load.failures)}, the last {max([at - killed_at for at, _ in load.failures], default=0):.2f} s after it")  # fmt: skip
+        assert killed not in now
     assert not descendants(process.pid)

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ray import serve
 from ray.serve import Application
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ray import serve
 
 from ...settings import Settings, load
 from ..server.access_control import AccessPolicy
@@ -66,7 +67,7 @@ class Replica:
         self._options = options
         self._otlp = otlp
 
-    def __serve_build_asgi_app__(self) -> ASGIApp:  # noqa: PLW3201  # the name that Serve gives it
+    def __serve_build_asgi_app__(self) -> ASGIApp:
         """Make the application; Serve calls it when the replica starts."""
         options = self._options
         if self._otlp is not None:
@@ -96,8 +97,8 @@ def make_application(settings: Settings, options: ServerOptions, replicas: Repli
 def build(arguments: Mapping[str, Any]) -> Application:
     """The application for a Serve configuration file; the environment of its processes has the settings.
 
-    ``arguments`` may have ``min_replicas``, ``max_replicas``, ``open_scopes`` and ``hosts``, the names by which requests
-    may address the server. Every request needs a token.
+    ``arguments`` may have ``min_replicas``, ``max_replicas``, ``open_scopes`` and ``hosts``, the names by which
+    requests may address the server. Every request needs a token.
     """
     settings = load()
     policy = AccessPolicy(Tokens(settings.token_base), hosts=frozenset(arguments.get("hosts", ())) or None)

@@ -80,8 +80,8 @@ def run_on_ray(
 ) -> None:
     """Serve the memories by replicas on Ray until a signal stops it. ``on_start`` gets the URL once they answer.
 
-    ``replicas`` are the least and the most. On a cluster, each node with a replica listens on ``host`` and ``port``, and
-    the application is ended at the end; what else the cluster runs stays. Raises ``InvalidInput`` if Serve listens
+    ``replicas`` are the least and the most. On a cluster, each node with a replica listens on ``host`` and ``port``,
+    and the application is ended at the end; what else the cluster runs stays. Raises ``InvalidInput`` if Serve listens
     elsewhere already.
     """
     port = port or _free_port(host)

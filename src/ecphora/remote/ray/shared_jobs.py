@@ -1,4 +1,4 @@
-"""Jobs that every replica can find: one actor keeps their states, and the replica that runs a job tells it of each step."""
+"""Jobs that every replica can find: one actor keeps their states, of which the replica that runs a job tells it."""
 
 import logging
 import threading
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import ray
 from ray.exceptions import RayError
 
+import ray
+
 from ...model.ports import Clock
-from ..server.jobs import ENDED, MAX_JOBS, Job, JobState, Jobs
+from ..server.jobs import ENDED, MAX_JOBS, Job, Jobs, JobState
 
 BOARD = "ecphora-jobs"
 """The name of the actor, and of its namespace."""

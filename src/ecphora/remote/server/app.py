@@ -106,7 +106,8 @@ def make_app(
 ) -> FastAPI:
     """The app that serves the memory file of the settings, which it creates if there is none.
 
-    ``make_jobs`` makes what runs its jobs. The app closes the file when its lifespan ends. Raises what :func:`open_scopes` raises.
+    ``make_jobs`` makes what runs its jobs. The app closes the file when its lifespan ends. Raises what
+    :func:`open_scopes` raises.
     """
     scopes = open_scopes(settings, options)
     db = None if settings.store is not None else Path(settings.db).absolute()
