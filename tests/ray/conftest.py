@@ -1,4 +1,4 @@
-"""A server on Ray for the tests: a process of its own, whose replicas can be killed. Skips without Ray."""
+"""A server on Ray for the tests: a process of its own, whose replicas can be killed."""
 
 import json
 import os
@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-if find_spec("ray") is None:
-    pytest.skip("Ray is not installed", allow_module_level=True)
+needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 
 
 def descendants(process_id: int) -> dict[int, str]:

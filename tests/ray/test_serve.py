@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import cpu_ticks, descendants, replica_ids, serve_on_ray
+from .conftest import cpu_ticks, descendants, needs_ray, replica_ids, serve_on_ray
 
 httpx2 = pytest.importorskip("httpx2")
 
@@ -21,6 +21,7 @@ from ecphora.remote.server.tokens import Right, Tokens  # noqa: E402
 from ecphora.settings import Settings  # noqa: E402
 from ecphora.testing.postgres import PostgresServer  # noqa: E402
 
+pytestmark = needs_ray
 SCOPES = 200
 REPLICAS = 3
 OPERATIONS = 900

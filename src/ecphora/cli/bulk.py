@@ -107,7 +107,7 @@ class _Import:
                 return count.nodes - count.existing, state
             if own is not None:
                 raise InvalidInput(f"{path} is a knowledge graph; import it with ecphora import")
-            return import_episodes(memory, formats.find_format(path, None).read(path)).created, state
+            return import_episodes(memory, formats.find_format(str(path), None).read(str(path))).created, state
 
     def _files(self) -> list[Path]:
         return sorted(path for path in self.folder.iterdir() if path.is_file() and not path.name.startswith("."))

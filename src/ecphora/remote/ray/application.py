@@ -57,7 +57,6 @@ class TrackedScopes:
             await self._keep(name)
 
 
-@serve.deployment(name=APPLICATION)
 @serve.ingress()
 class Replica:
     """A replica: the application of one process."""
@@ -80,7 +79,8 @@ class Replica:
 
 def make_application(settings: Settings, options: ServerOptions, replicas: ReplicaOptions) -> Application:
     """The application, to be given to ``serve.run``; ``options`` have no tracer."""
-    deployment = Replica.options(
+    deployment = serve.deployment(Replica).options(
+        name=APPLICATION,
         max_ongoing_requests=4 * options.threads,  # more wait in the proxy, where another replica can take them
         graceful_shutdown_timeout_s=DRAIN_SECONDS,
         autoscaling_config={

@@ -1,6 +1,7 @@
 """Bulk work by Ray Data: actors that take one scope after another, on all machines of a cluster."""
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -30,18 +31,18 @@ def ray_data(address: str, workers: int | None = None) -> Executor:
 
     def execute(work: ScopeWork, scopes: Sequence[str]) -> Iterator[ScopeOutcome]:
         with ray_session(address) as ray:
-            import ray.data  # noqa: PLC0415  # see ray_session
+            from ray import data  # noqa: PLC0415  # see ray_session
 
-            context = ray.data.DataContext.get_current()
-            context.enable_progress_bars = False
+            logging.getLogger("ray.data").setLevel(logging.ERROR)
+            data.DataContext.get_current().enable_progress_bars = False
             count = min(workers or max(int(ray.cluster_resources().get("CPU", 1)) - 1, 1), len(scopes))
-            rows = ray.data.from_items([{"scope": scope} for scope in scopes], override_num_blocks=len(scopes))
+            rows = data.from_items([{"scope": scope} for scope in scopes], override_num_blocks=len(scopes))
             done = rows.map_batches(
                 _Worker,
                 fn_constructor_args=(work,),
                 batch_size=1,
                 num_cpus=1,
-                compute=ray.data.ActorPoolStrategy(size=count),
+                compute=data.ActorPoolStrategy(size=count),
             )
             for row in done.iter_rows():
                 yield ScopeOutcome(**json.loads(row["outcome"]))

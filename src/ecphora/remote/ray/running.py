@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import InvalidInput, ServerUnavailable
+from ...models.http_client import is_loopback
 from ...settings import Settings
 from ..server.app import ServerOptions
 from ..server.listening import STOP_SIGNALS
@@ -48,7 +49,7 @@ def ray_session(address: str) -> Iterator[Any]:
     check_ray()
     for name, value in VARIABLES.items():
         os.environ.setdefault(name, value)
-    if address == LOCAL:
+    if address == LOCAL or is_loopback(address.rpartition(":")[0]):
         os.environ.setdefault(LOOPBACK_VARIABLE, "0")
     import ray  # noqa: PLC0415  # an extra, and only after its variables are set
 
