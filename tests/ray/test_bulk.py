@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -98,6 +99,8 @@ def test_a_pool_is_killed_and_resumed(db: Path) -> None:
     kill_and_resume(db)
 
 
-def test_a_ray_data_job_is_killed_and_resumed(db: Path) -> None:
+def test_a_ray_data_job_is_killed_and_resumed(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
     with cluster(db.parent) as address:
         kill_and_resume(db, "--ray", address)

@@ -4,6 +4,7 @@ A scope is one of Serve's models: its requests go to a replica that has it open,
 Every replica can answer for every scope, because the memories are in a file or database that all of them open.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ from ...settings import Settings, load
 from ..server.access_control import AccessPolicy
 from ..server.app import ServerOptions, make_app
 from ..server.tokens import Tokens
+from .running import LOOPBACK_VARIABLE
 from .shared_jobs import SharedJobs
 
 APPLICATION = "ecphora"
@@ -68,6 +70,8 @@ class Replica:
 
     def __serve_build_asgi_app__(self) -> ASGIApp:
         """Make the application; Serve calls it when the replica starts."""
+        if os.environ.get(LOOPBACK_VARIABLE) == "0":
+            _listen_on_loopback()
         options = self._options
         if self._otlp is not None:
             from ..server.tracing import RequestTracer  # noqa: PLC0415  # needs the extra
@@ -75,6 +79,14 @@ class Replica:
             options = replace(options, tracer=RequestTracer(self._otlp))
         app = make_app(self._settings, options, llm=self._settings.make_llm(), make_jobs=SharedJobs)
         return TrackedScopes(app, options.open_scopes)
+
+
+def _listen_on_loopback() -> None:
+    """Keep the port that every replica opens for other deployments on the loopback; Serve has no setting for it."""
+    from ray.serve._private import replica  # noqa: PLC0415  # tests/ray/test_egress.py notices if it changes
+
+    add_port = replica.add_port_to_grpc_server
+    replica.add_port_to_grpc_server = lambda server, address: add_port(server, address.replace("[::]", "127.0.0.1"))
 
 
 def make_application(settings: Settings, options: ServerOptions, replicas: ReplicaOptions) -> Application:

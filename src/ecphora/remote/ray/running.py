@@ -56,6 +56,7 @@ def ray_session(address: str) -> Iterator[Any]:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     if address == LOCAL:
         options |= {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+        _leave_out_usage_statistics()
     else:
         options["runtime_env"] = {"env_vars": {name: os.environ[name] for name in VARIABLES}}
     try:
@@ -66,6 +67,16 @@ def ray_session(address: str) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _leave_out_usage_statistics() -> None:
+    """Do not start Ray's server of the dashboard.
+
+    Without the dashboard it has usage statistics alone, and asks which cloud this machine is in even if they are off.
+    """
+    from ray._private.node import Node  # noqa: PLC0415  # tests/ray/test_egress.py notices if it changes
+
+    Node.start_api_server = lambda *_, **__: None
 
 
 def run_on_ray(
