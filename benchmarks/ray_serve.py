@@ -132,7 +132,7 @@ def main() -> None:
     options.add_argument("--turns", type=int, default=20, help="of each scope")
     options.add_argument("--recalls", type=int, default=400, help="for each row of the result")
     options.add_argument("--clients", type=int, default=8)
-    options.add_argument("--replicas", type=int, nargs="+", default=[1, 2, 3])
+    options.add_argument("--replicas", type=int, nargs="*", default=[1, 2, 3], help="none for no Ray")
     options.add_argument("--open-scopes", type=int, default=100)
     options.add_argument("--embedder", choices=PACKAGED_EMBEDDERS, default="e5")
     arguments = options.parse_args()

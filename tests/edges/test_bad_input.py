@@ -307,5 +307,7 @@ def test_embedder_failure_keeps_the_committed_episodes(path: Path) -> None:
 
 @pytest.mark.parametrize("place", [5, None, SQLiteStore])
 def test_memory_rejects_what_is_not_a_path(place: Any) -> None:
-    with pytest.raises(InvalidInput, match="give a file, ':memory:' for a temporary memory, postgresql://…, or a store"):
+    with pytest.raises(
+        InvalidInput, match="give a file, ':memory:' for a temporary memory, postgresql://…, or a store"
+    ):
         Memory(place, embedder=HashingEmbedder())

@@ -42,6 +42,9 @@ ARGUMENTS: dict[str, Sequence[str]] = {
     "log_growth": ("--recalls", "200", "--memories", "20"),
     "media": ("--part", "odd"),
     "present_state": (),
+    "ray_serve": (
+        *("--scopes", "2", "--turns", "20", "--recalls", "4", "--clients", "1", "--embedder", "minilm", "--replicas"),
+    ),
     "recall_cpu": ("--turns", "60", "--recalls", "2"),
     "repeat": ("--questions", "1", "--ms", "1"),
     "scope_size": ("--turns", "20"),
