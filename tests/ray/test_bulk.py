@@ -19,8 +19,6 @@ from ecphora.stores.sqlite import SQLiteStore
 
 from .conftest import descendants, needs_ray
 
-pytestmark = needs_ray
-
 SCOPES = 40
 HOLD_CLUSTER = """
 import sys
@@ -95,10 +93,13 @@ def kill_and_resume(db: Path, *options: str) -> None:
     assert (again["done"], again["skipped"]) == (0, SCOPES)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_pool_is_killed_and_resumed(db: Path) -> None:
     kill_and_resume(db)
 
 
+@needs_ray
 def test_a_ray_data_job_is_killed_and_resumed(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))

@@ -84,6 +84,7 @@ def test_nothing_leaves_the_machine(tmp_path: Path) -> None:
                 )
                 asked = client.post("/v1/recall", params={"scope": f"s{number}"}, json={"question": "Where do I live?"})
                 assert stored.is_success
+                assert len(stored.headers.get_list("x-request-id")) == 1
                 assert asked.json()["hits"][0]["text"] == "I live in Rome."
                 if number % 5 == 0:
                     sockets |= sockets_of({process.pid, *descendants(process.pid)})

@@ -4,6 +4,7 @@ It names the scope as the request's model, so that a replica that has the scope 
 replica that ended.
 """
 
+import logging
 from urllib.parse import parse_qs
 
 from starlette.datastructures import MutableHeaders
@@ -20,6 +21,7 @@ MODEL_HEADERS = frozenset({MODEL_HEADER, MODEL_HEADER.replace(b"_", b"-")})
 OWN_HEADER = "x-content-type-options"
 """A header that every answer of the application has, and no answer of Serve's own."""
 SERVER_ERROR = 500
+_log = logging.getLogger("ecphora.remote.ray")
 
 
 def proxy_middleware() -> list[Middleware]:
@@ -53,10 +55,10 @@ class ScopeRouting:
         sent = [(name, value) for name, value in scope["headers"] if name.lower() not in MODEL_HEADERS]
         if (name := scope_name(scope)) is not None:
             sent.append((MODEL_HEADER, name.encode("utf-8", "replace")))
-        is_replaced = False
+        is_replaced = has_started = False
 
         async def send_answer(message: Message) -> None:
-            nonlocal is_replaced
+            nonlocal is_replaced, has_started
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=list(message.get("headers", [])))
                 is_own = OWN_HEADER in headers
@@ -65,10 +67,17 @@ class ScopeRouting:
                     headers["X-Request-Id"] = headers["X-Request-Id"]  # without Serve's own, which no log of ours has
                     message["headers"] = headers.raw
             if not is_replaced:
+                has_started = True
                 await send(message)
 
-        await self._app({**scope, "headers": sent}, receive, send_answer)
-        if is_replaced:
+        try:
+            await self._app({**scope, "headers": sent}, receive, send_answer)
+        except Exception:
+            if has_started:
+                raise  # the connection is closed, so that the answer does not look whole
+            _log.exception("a replica did not answer")
+            is_replaced = True
+        if is_replaced and not has_started:
             answer = answer_error(
                 ServerUnavailable("the replica ended before it answered; send the request again if that is harmless")
             )
