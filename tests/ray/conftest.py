@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
+_spec = find_spec("ray")
+needs_ray = pytest.mark.skipif(_spec is None or _spec.origin is None, reason="Ray is not installed")
 
 
 def descendants(process_id: int) -> dict[int, str]:

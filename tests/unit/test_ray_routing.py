@@ -1,6 +1,8 @@
 """What Serve's proxy does with a request: the scope in a header, and the answer for a replica that ended."""
 
 import asyncio
+import sys
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -8,7 +10,9 @@ import pytest
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from ecphora.errors import InvalidInput
 from ecphora.remote.ray.routing import ScopeRouting
+from ecphora.remote.ray.running import check_ray
 
 OWN = {"X-Content-Type-Options": "nosniff", "X-Request-Id": "ours"}
 
@@ -70,3 +74,12 @@ def test_a_replica_that_ended_is_answered_for(app: Any) -> None:
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "1"
     assert answer.json()["error"]["type"] == "ServerUnavailable"
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_ray_that_is_missing(is_folder: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ray").mkdir()
+    monkeypatch.setattr(sys, "path", [str(tmp_path)] if is_folder else [])
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    with pytest.raises(InvalidInput, match=r"pip install 'ecphora\[ray\]'"):
+        check_ray()

@@ -54,7 +54,7 @@ class _Consolidation(_StoredScopes):
     name = "consolidate"
 
     def run(self, scope: str, /) -> tuple[int, str]:
-        """Consolidate a scope; the count is that of the new memories."""
+        """Consolidate a scope; the count is of new memories."""
         context = CommandContext(replace(self.settings, scope=scope), as_json=True)
         llm = context.settings.make_llm()
         with context.open_memory(needs_embedder=True) as memory:
@@ -73,7 +73,7 @@ class _Reembedding(_StoredScopes):
         return f"reembed {self.settings.embedder}"
 
     def run(self, scope: str, /) -> tuple[int, str]:
-        """Embed a scope again; the count is that of the memories embedded."""
+        """Embed a scope again; the count is of memories embedded."""
         place = CommandContext(self.settings, as_json=True).require_location()
         embedder = self.settings.make_embedder()
         return self.repeat(scope, lambda: reembedding.reembed(place, scope=scope, embedder=embedder))
@@ -96,7 +96,7 @@ class _Import:
         return {path.stem: _digest(path) for path in files}
 
     def run(self, scope: str, /) -> tuple[int, str]:
-        """Import a scope's file; the count is that of the memories that were not there yet."""
+        """Import a scope's file; the count is of memories that it lacked."""
         path = next(path for path in self._files() if path.stem == scope)
         context, state = CommandContext(replace(self.settings, scope=scope), as_json=True), _digest(path)
         own = formats.own_format(path)
@@ -126,7 +126,7 @@ def _bulk_options(command: CommandFunction) -> CommandFunction:
         click.option(
             "--ledger",
             type=HomePath(dir_okay=False),
-            help="The file that says which scopes are done.  [default: beside the memory's file]",
+            help="The file that says which scopes are done.  [default: next to the memory]",
         ),
     )
     for decorator in reversed(decorators):

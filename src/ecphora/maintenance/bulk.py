@@ -50,7 +50,7 @@ class ScopeOutcome(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class BulkResult(JsonObject):
-    """What a call of :func:`run_bulk` did: the scopes done, those that were done before, and those that failed."""
+    """What a call of :func:`run_bulk` did: the scopes done, done before, and failed."""
 
     done: int
     skipped: int

@@ -35,7 +35,8 @@ LOOPBACK_VARIABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
 def check_ray() -> None:
     """Raise ``InvalidInput`` if Ray is not installed."""
-    if importlib.util.find_spec("ray") is None:
+    found = importlib.util.find_spec("ray")
+    if found is None or found.origin is None:  # a folder of this name, as Ray itself makes one, is no package
         raise InvalidInput("Ray is not installed; install it with: pip install 'ecphora[ray]'")
 
 
