@@ -68,7 +68,11 @@ async def raise_as_serve(scope: Scope, receive: Receive, send: Send) -> None:
     raise RuntimeError("the actor died")
 
 
-@pytest.mark.parametrize("app", [answer_as_serve, raise_as_serve])
+async def return_as_serve(scope: Scope, receive: Receive, send: Send) -> None:
+    """Return without an answer, as Serve does when a replica ends under a request."""
+
+
+@pytest.mark.parametrize("app", [answer_as_serve, raise_as_serve, return_as_serve])
 def test_a_replica_that_ended_is_answered_for(app: Any) -> None:
     answer = call(app)
     assert answer.status_code == 503

@@ -76,8 +76,7 @@ class ScopeRouting:
             if has_started:
                 raise  # the connection is closed, so that the answer does not look whole
             _log.exception("a replica did not answer")
-            is_replaced = True
-        if is_replaced and not has_started:
+        if not has_started:  # Serve answered with a failure, raised one, or returned without an answer
             answer = answer_error(
                 ServerUnavailable("the replica ended before it answered; send the request again if that is harmless")
             )

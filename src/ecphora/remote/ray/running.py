@@ -17,7 +17,7 @@ from typing import Any
 from ...errors import InvalidInput, ServerUnavailable
 from ...models.http_client import is_loopback
 from ...settings import Settings
-from ..server.app import ServerOptions
+from ..server.app import ServerOptions, open_scopes
 from ..server.listening import STOP_SIGNALS
 
 LOCAL = "local"
@@ -97,6 +97,9 @@ def run_on_ray(
     and the application is ended at the end; what else the cluster runs stays. Raises ``InvalidInput`` if Serve listens
     elsewhere already.
     """
+    check_ray()
+    settings = replace(settings, db=settings.db.absolute())  # replicas may start in another folder
+    open_scopes(settings, options).close()  # says what is wrong with the settings, and makes the tables once
     port = port or _free_port(host)
     stop = threading.Event()
     with ray_session(address):
@@ -113,7 +116,6 @@ def run_on_ray(
         _check_place(serve, host, port)
         previous = {name: signal.signal(name, lambda *_: stop.set()) for name in STOP_SIGNALS}
         try:
-            settings = replace(settings, db=settings.db.absolute())  # replicas may start in another folder
             application = make_application(settings, options, ReplicaOptions(least, most, cpus, otlp))
             serve.run(application, name=APPLICATION, route_prefix="/")
             on_start(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
