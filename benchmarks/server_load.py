@@ -32,11 +32,10 @@ WARM_UP = 20
 
 
 @contextmanager
-def serve(db: Path, threads: int) -> Iterator[tuple[str, int]]:
+def serve(db: Path, *options: str) -> Iterator[tuple[str, int]]:
     """The URL and the id of a server process."""
     command = [sys.executable, "-m", "ecphora.cli.main", "serve", "--db", str(db), "--port", "0", "--rate-limit", "0"]
-    command += ["--threads", str(threads)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603  # this package's own
+    with subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True) as process:  # noqa: S603  # this package's own
         assert process.stderr is not None
         drain = threading.Thread(target=process.stderr.read)  # a full pipe would stop the server
         try:
@@ -119,7 +118,7 @@ def main() -> None:
             tokens.revoke("load")
         token = tokens.create("load", scopes=["default"])
         questions = iter(synthetic_questions(turns, WARM_UP + arguments.recalls * len(modes) * len(clients)))
-        with serve(db, arguments.threads) as (url, process_id):
+        with serve(db, "--threads", str(arguments.threads)) as (url, process_id):
             load(url, token, [{"question": next(questions)} for _ in range(WARM_UP)], 1)
             for name, arguments_of_recall in modes.items():
                 for number in clients:

@@ -43,6 +43,9 @@ ARGUMENTS: dict[str, Sequence[str]] = {
     "media": ("--part", "odd"),
     "postgres": ("--memories", "40", "--clients", "2", "--repeat", "2"),
     "present_state": (),
+    "ray_serve": (
+        *("--scopes", "2", "--turns", "20", "--recalls", "4", "--clients", "1", "--embedder", "minilm", "--replicas"),
+    ),
     "recall_cpu": ("--turns", "60", "--recalls", "2"),
     "repeat": ("--questions", "1", "--ms", "1"),
     "scope_size": ("--turns", "20"),

@@ -219,7 +219,7 @@ def _read_columns(text: str | None) -> dict[str, str]:
 def _import_export(context: CommandContext, file: str, *, restore: bool, change_existing: bool) -> None:
     """Read an export of Ecphora."""
     bar = progress_bar(context.err, "importing", is_shown=context.has_progress_bar)
-    with context.open_memory(create=True, needs_embedder=True) as memory, _open_lines(file) as lines, bar as progress:
+    with context.open_memory(create=True, needs_embedder=True) as memory, open_lines(file) as lines, bar as progress:
         count = memory.import_(lines, restore=restore, change_existing=change_existing, progress=progress)
     if context.as_json:
         context.write_json(count)
@@ -236,7 +236,7 @@ def _import_graph(context: CommandContext, file: str, *, restore: bool) -> None:
     """Remember what a knowledge graph has and the scope lacks; the file is read before the first is written."""
     from ..maintenance.interchange import graph_lines, knowledge_graph  # noqa: PLC0415
 
-    with _open_lines(file) as lines:
+    with open_lines(file) as lines:
         found = graph_lines.read_lines(lines)
     bar = progress_bar(context.err, "importing", is_shown=context.has_progress_bar)
     with context.open_memory(create=True, needs_embedder=True) as memory, bar as progress:
@@ -358,7 +358,7 @@ def _file_of(file: str) -> Iterator[str]:
 
 
 @contextmanager
-def _open_lines(file: str) -> Any:
+def open_lines(file: str) -> Any:
     if file == "-":
         yield read_stdin().split("\n")
         return

@@ -39,6 +39,7 @@ COMMANDS = {
     "import": (".interchange:import_", "Read an export, or a file of another program, into a scope."),
     "postgres": (".maintenance:postgres", "Make the tables of a PostgreSQL database, and let a role use them."),
     "reembed": (".maintenance:reembed", "Change a scope to another embedding model."),
+    "bulk": (".bulk:bulk", "Consolidate, embed again or import many scopes."),
     "doctor": (".maintenance:doctor", "Check the file, and say how to repair what is wrong with it."),
     "plugins": (".maintenance:plugins", "List the plug-ins of other packages, and whether each can be imported."),
     "mcp": (".mcp:mcp", "Serve the memory to an MCP host, such as Claude Desktop."),

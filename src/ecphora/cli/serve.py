@@ -232,6 +232,8 @@ MEBIBYTE = 1 << 20
 @click.option("--open-scopes", type=click.IntRange(min=1), default=32, show_default=True, help="Scopes to keep open.")
 @click.option("--threads", type=click.IntRange(min=1), default=8, show_default=True, help="Calls to run at once.")
 @click.option("--otlp", metavar="URL", help="Send a span of each request to your OpenTelemetry collector.")
+@click.option("--ray", metavar="ADDRESS", help="Run replicas on the Ray cluster there; local for this machine.")
+@click.option("--replicas", metavar="N|MIN-MAX", help="With --ray: replicas, as many as requests need.  [default: 1]")
 @strategy_options
 @common_options
 def serve(
@@ -249,6 +251,8 @@ def serve(
     open_scopes: int,
     threads: int,
     otlp: str | None,
+    ray: str | None,
+    replicas: str | None,
 ) -> None:
     """Serve the memory file over HTTP, to programs that have a token.
 
@@ -263,21 +267,17 @@ def serve(
     from ..remote.server.app import ServerOptions, make_app  # noqa: PLC0415  # needs the extra
     from ..remote.server.listening import run_server  # noqa: PLC0415
 
-    app = make_app(
-        context.settings,
-        ServerOptions(
-            make_policy(tokens, host, origins, hosts),
-            Limits(
-                max_body * MEBIBYTE,
-                max_import * MEBIBYTE,
-                requests_per_second=rate_limit,
-                receive_seconds=receive_timeout,
-            ),
-            open_scopes=open_scopes,
-            threads=threads,
-            tracer=None if otlp is None else _make_tracer(otlp),
+    options = ServerOptions(
+        make_policy(tokens, host, origins, hosts),
+        Limits(
+            max_body * MEBIBYTE,
+            max_import * MEBIBYTE,
+            requests_per_second=rate_limit,
+            receive_seconds=receive_timeout,
         ),
-        llm=context.settings.make_llm(),
+        open_scopes=open_scopes,
+        threads=threads,
+        tracer=None if otlp is None or ray is not None else _make_tracer(otlp),
     )
 
     def on_start(url: str) -> None:
@@ -287,14 +287,45 @@ def serve(
         else:
             print(json.dumps({"listening": url, "db": context.settings.location}), file=sys.stderr, flush=True)  # noqa: T201
 
+    if ray is not None:
+        from ..remote.ray.running import run_on_ray  # noqa: PLC0415
+
+        counts = _parse_replicas(replicas or "1")
+        run_on_ray(
+            context.settings,
+            options,
+            address=ray,
+            replicas=counts,
+            host=host,
+            port=port,
+            otlp=otlp,
+            on_start=on_start,
+        )
+        return
+    if replicas is not None:
+        raise click.UsageError("--replicas is for a server on Ray; give --ray local too")
     run_server(
-        app,
+        make_app(context.settings, options, llm=context.settings.make_llm()),
         host=host,
         port=port,
         head_seconds=receive_timeout,
         grace_seconds=GRACE_SECONDS,
         on_start=on_start,
     )
+
+
+def _parse_replicas(text: str) -> tuple[int, int]:
+    """The least and the most replicas."""
+    least, _, most = text.partition("-")
+    try:
+        counts = int(least), int(most or least)
+    except ValueError:
+        counts = 0, 0
+    if not 1 <= counts[0] <= counts[1]:
+        raise click.UsageError(
+            f"--replicas {text} is no count; give one such as 3, or the least and the most as in 1-8"
+        )
+    return counts
 
 
 def _make_tracer(url: str) -> "RequestTracer":

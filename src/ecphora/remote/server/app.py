@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from ...settings import Settings
 from .access_control import HEALTH_PATH, ZONE_HEADER, AccessPolicy, check_rights, check_rights_anywhere, cross_origin
 from .admission import CONTENT_TYPE, AdmissionMiddleware, Limits, Metrics, Tracer, WriteLog
 from .failures import RequestError, answer_failures
-from .jobs import Job
+from .jobs import Job, Jobs
 from .open_scopes import OpenScopes, closing_idle
 from .openapi import DESCRIPTION, Health, JobAnswer, failure_docs, openapi_document
 from .operations import CHANGE, READ
@@ -101,14 +101,17 @@ def open_scopes(settings: Settings, options: ServerOptions) -> OpenScopes:
     return OpenScopes(open_memory, capacity=options.open_scopes, idle_seconds=options.idle_seconds, store=shared)
 
 
-def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = None) -> FastAPI:
+def make_app(
+    settings: Settings, options: ServerOptions, *, llm: LLM | None = None, make_jobs: Callable[[Clock], Jobs] = Jobs
+) -> FastAPI:
     """The app that serves the memory file of the settings, which it creates if there is none.
 
-    The app closes the file when its lifespan ends. Raises what :func:`open_scopes` raises.
+    ``make_jobs`` makes what runs its jobs. The app closes the file when its lifespan ends. Raises what
+    :func:`open_scopes` raises.
     """
     scopes = open_scopes(settings, options)
     db = None if settings.store is not None else Path(settings.db).absolute()
-    service = Service(db, scopes, llm, options.threads, options.clock)
+    service = Service(db, scopes, llm, options.threads, options.clock, make_jobs)
     metrics = Metrics(lambda: len(scopes), service.jobs.count_by_state)
     admission = Middleware(
         AdmissionMiddleware,
@@ -159,9 +162,9 @@ def _add_jobs(app: FastAPI, service: Service) -> None:
     """Add the routes of jobs. A job of a scope that a token is not for is unknown to it."""
     failures = failure_docs(400, 401, 403, 404, 408, 413, 429, 500, 503)
 
-    def find(request: Request, id_: str) -> Job:
+    async def find(request: Request, id_: str) -> Job:
         check_parameters(request)
-        job = service.jobs.find(id_)
+        job = await asyncio.to_thread(service.jobs.find, id_)
         if job is None or not grant_of(request).has_scope(job.scope):
             raise RequestError(404, "there is no such job, or it ended long ago")
         request.state.memory_scope = job.scope
@@ -170,7 +173,7 @@ def _add_jobs(app: FastAPI, service: Service) -> None:
     @app.get("/v1/jobs/{id}", operation_id="get_job", tags=["jobs"], response_model=JobAnswer, responses=failures)
     async def get_job(request: Request, id: str) -> Response:  # noqa: A002
         """How far a job is. The token needs the right to `read` in the job's scope."""
-        job = find(request, id)
+        job = await find(request, id)
         check_rights(grant_of(request), job.scope, READ)
         return JSONResponse(job.to_dict())
 
@@ -186,9 +189,9 @@ def _add_jobs(app: FastAPI, service: Service) -> None:
 
         A job that has ended stays as it is. The token needs the right to `read` and `write` in the job's scope.
         """
-        job = find(request, id)
+        job = await find(request, id)
         check_rights(grant_of(request), job.scope, CHANGE)
-        service.jobs.cancel(job)
+        await asyncio.to_thread(service.jobs.cancel, job)
         return JSONResponse(job.to_dict())
 
 

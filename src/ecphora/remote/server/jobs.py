@@ -99,6 +99,7 @@ class Jobs:
             for id_ in ended[: max(len(self._jobs) - MAX_JOBS, 0)]:
                 del self._jobs[id_]
             self._pool.submit(self._run, job, function)
+        self._tell(job)
         return job
 
     def find(self, id_: str) -> Job | None:
@@ -111,6 +112,7 @@ class Jobs:
             job.cancel.set()
             if job.state == JobState.WAITING:
                 self._end(job, JobState.CANCELED)
+        self._tell(job)
 
     def count_by_state(self) -> dict[str, int]:
         """The number of jobs in each state."""
@@ -130,6 +132,7 @@ class Jobs:
     def _run(self, job: Job, function: Callable[[JobProgress], Any]) -> None:
         def progress(done: int, total: int) -> None:
             job.done, job.total = done, total
+            self._tell(job)
             if job.cancel.is_set() and done < total:
                 raise _JobCanceled
 
@@ -137,6 +140,7 @@ class Jobs:
             if job.state != JobState.WAITING:
                 return
             job.state = JobState.RUNNING
+        self._tell(job)
         state = JobState.FAILED
         try:
             job.result = function(progress)
@@ -150,6 +154,10 @@ class Jobs:
         finally:
             with self._lock:
                 self._end(job, state)
+            self._tell(job)
+
+    def _tell(self, job: Job) -> None:
+        """Tell others of the state of a job; nobody else is to know it here."""
 
     def _end(self, job: Job, state: JobState) -> None:
         job.ended_at = self._clock()

@@ -1,5 +1,6 @@
 """The routes of the operations: one POST for each method."""
 
+import asyncio
 import inspect
 import json
 from collections.abc import Callable, Iterable
@@ -175,7 +176,7 @@ def _add_consolidate(app: FastAPI, service: Service) -> None:
 
             return to_json(service.with_memory(scope, zone, consolidate))
 
-        job = service.jobs.start(scope, run)
+        job = await asyncio.to_thread(service.jobs.start, scope, run)
         return JSONResponse({"job": job.id}, HTTPStatus.ACCEPTED, {"Location": f"/v1/jobs/{job.id}"})
 
     body = body_model(operation)

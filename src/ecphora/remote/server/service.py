@@ -47,13 +47,14 @@ class Service:
     llm: LLM | None = None
     threads: int = 8
     clock: Clock = utc_now
+    make_jobs: Callable[[Clock], Jobs] = Jobs
     jobs: Jobs = field(init=False)
     _call_threads: ThreadShares = field(init=False)
     _stream_threads: ThreadShares = field(init=False)
 
     def __post_init__(self) -> None:
         self._call_threads, self._stream_threads = ThreadShares(self.threads), ThreadShares(self.threads)
-        self.jobs = Jobs(self.clock)
+        self.jobs = self.make_jobs(self.clock)
 
     async def run(self, function: Callable[[], T], token_name: str, *, is_stream: bool = False) -> T:
         """Run a function for a token in a worker thread; see :meth:`ThreadShares.run`."""

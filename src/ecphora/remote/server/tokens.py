@@ -117,6 +117,13 @@ class Tokens:
     def __repr__(self) -> str:
         return f"Tokens({str(self.path)!r})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets: the absolute path, and no lock, because it makes one for itself."""
+        return {name: value for name, value in vars(self).items() if name != "_lock"} | {"path": self.path.absolute()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=Lock())
+
     def find(self, token: str) -> Grant | None:
         """The grant of a token; None for an unknown, revoked or expired one.
 
