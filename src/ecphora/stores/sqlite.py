@@ -204,7 +204,8 @@ class SQLiteStore(RowStore):
         """Copy a scope, with its log, tombstones and undo batches, to a new one."""
         self._write(scope, lambda db, _: scopes.clone_scope(db, scope, new_name))
 
-    def _read(self, scope: str, work: Callable[[Database, ScopeRow], T], default: T) -> T:
+    def _read(self, scope: str, work: Callable[[Database, ScopeRow], T], default: T, *, streams: bool = False) -> T:
+        del streams  # every query does
         with self._transaction("DEFERRED") as db:
             target = find_scope(db, scope)
             return work(db, target) if target else default

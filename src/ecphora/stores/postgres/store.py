@@ -225,8 +225,11 @@ class PostgresStore(RowStore):
         row = found.fetchone()
         return None if row is None else ScopeRow(*row)
 
-    def _read(self, scope: str, work: Callable[[Database, ScopeRow], T], default: T) -> T:
-        return self._transact(scope, lambda db, target: default if target is None else work(db, target))
+    def _read(self, scope: str, work: Callable[[Database, ScopeRow], T], default: T, *, streams: bool = False) -> T:
+        def read(session: Session, target: ScopeRow | None) -> T:
+            return default if target is None else work(session, target)
+
+        return self._transact(scope, read, pipelines=not streams)
 
     def scopes(self) -> list[ScopeInfo]:
         """Return every scope that holds anything, by name."""
@@ -241,12 +244,13 @@ class PostgresStore(RowStore):
         *,
         writes: bool = False,
         durable: bool = True,
+        pipelines: bool = True,
     ) -> T:
         """The result of work in a transaction on one scope, or with ``None`` on all; tried again if it was lost."""
 
         def run(connection: "psycopg.Connection") -> T:
-            # What is read is sent together, up to the first result that is fetched.
-            with nullcontext() if writes else connection.pipeline():
+            # What is read is sent together, up to the first result that is fetched; a cursor on the server cannot be.
+            with connection.pipeline() if pipelines and not writes else nullcontext():
                 target = self._begin(connection, scope, writes=writes, durable=durable)
                 result = work(Session(connection), target)
                 done = connection.execute("COMMIT")

@@ -59,8 +59,11 @@ class RowStore(OpenInEachProcess, ABC):
         """Close the file or the connections; closing twice is harmless."""
 
     @abstractmethod
-    def _read(self, scope: str, work: Callable[[Database, ScopeRow], T], default: T) -> T:
-        """What ``work`` reads of a scope in a transaction, ``default`` if nothing was written to the scope."""
+    def _read(self, scope: str, work: Callable[[Database, ScopeRow], T], default: T, *, streams: bool = False) -> T:
+        """What ``work`` reads of a scope in a transaction, ``default`` if nothing was written to the scope.
+
+        With ``streams`` it may call :meth:`_stream`.
+        """
 
     @abstractmethod
     def _write(self, scope: str, work: Callable[[Database, ScopeRow | None], None]) -> None:
@@ -150,7 +153,7 @@ class RowStore(OpenInEachProcess, ABC):
         def send(db: Database, row: ScopeRow) -> bool:
             return target.receive_scope(scope, ScopeRows(row, partial(self._stream_translated, db)), advance)
 
-        is_new = self._read(scope, send, None)
+        is_new = self._read(scope, send, None, streams=True)
         if is_new is None:
             raise self._unknown(scope)
         return is_new
@@ -181,7 +184,7 @@ class RowStore(OpenInEachProcess, ABC):
                     "was kept: look for triggers and damage there"
                 )
 
-        if self._read(scope, compare, False):
+        if self._read(scope, compare, False, streams=True):
             return False
         self._write(scope, write)
         return True
