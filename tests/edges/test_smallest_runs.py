@@ -47,6 +47,7 @@ ARGUMENTS: dict[str, Sequence[str]] = {
         *("--scopes", "2", "--turns", "20", "--recalls", "4", "--clients", "1", "--embedder", "minilm", "--replicas"),
     ),
     "recall_cpu": ("--turns", "60", "--recalls", "2"),
+    "scale": ("--memories", "4", "--scopes", "10"),
     "repeat": ("--questions", "1", "--ms", "1"),
     "scope_size": ("--turns", "20"),
     "self_citation": ("--spaces", "1"),
