@@ -13,6 +13,7 @@ from ..retrieval import filters
 from ..retrieval.confidence import EvidenceBands
 from ..retrieval.dense import join_media
 from ..retrieval.identifiers import has_unknown_identifiers
+from ..retrieval.relation_names import has_unknown_relation
 from ..retrieval.temporal import has_unknown_time
 from .candidate_reranking import CandidateReranking
 from .extras import NO_EXTRAS, Extras, find_extras
@@ -107,12 +108,10 @@ class PreparedRecall:
         )
 
     def _asks_for_unknown(self) -> bool:
-        """Whether no memory holds an identifier of the question, or is of its time: the hits are at best near to it."""
+        """Whether no memory has an identifier, a time or a relation of the question: the hits are at best near to it."""
         graph, query = self.graph, self.query
-        if not query.identifiers and not query.time_ranges:
-            return False
         eligible = filters.eligible(graph, query)
-        return has_unknown_identifiers(graph, query, eligible) or has_unknown_time(graph, query, eligible)
+        return any(check(graph, query, eligible) for check in (has_unknown_identifiers, has_unknown_time, has_unknown_relation))
 
     def _extras(self, activation: Activation, hits: Sequence[Hit]) -> Extras:
         """What was asked for besides the memories."""

@@ -13,8 +13,15 @@ import numpy as np
 from ..language.chat_roles import Role, is_assistant, role_of
 from ..language.names.adjacent_names import without_titles
 from ..language.names.mentions import entity_id, normalize_name
-from ..language.names.relation_lexicon import CHANGING_RELATIONS, all_nouns
-from ..language.names.relation_mentions import AskedRelation, Owner, RelationMention, relation_mentions
+from ..language.names.persons import is_personal
+from ..language.names.relation_lexicon import CHANGING_RELATIONS, all_nouns, widened
+from ..language.names.relation_mentions import (
+    AskedRelation,
+    Owner,
+    RelationMention,
+    asked_relations,
+    relation_mentions,
+)
 from ..language.terms import extract_terms, hash_terms
 from ..model.graph.graph import Graph
 from ..model.ports import NodeSource
@@ -51,6 +58,16 @@ def find_relation_names(
         for relation in asked
         for found in _select(relation, list(_find(graph, relation, eligible, expired, read_nodes)))
         if without_titles(found.mention.name).casefold() not in question
+    )
+
+
+def has_unknown_relation(graph: Graph, query: Query, eligible: Mask) -> bool:
+    """Whether a query asks about a person by a relation, such as "my brother", that no eligible memory mentions."""
+    return any(
+        relation.owner in {Owner.SPEAKER, Owner.NAMED}
+        and is_personal(relation.relations)
+        and not len(_rows_with_noun(graph, widened(relation.relations), eligible))
+        for relation in asked_relations(query.text)
     )
 
 

@@ -10,8 +10,11 @@ from enum import IntEnum
 
 import numpy as np
 
+from ...language.chat_roles import is_assistant
+from ...language.statements.acknowledgement import is_acknowledgement
 from ...language.statements.factuality import asks_for_facts, asks_for_stay, factuality, is_stay
-from ...language.statements.subject import name_coverage, subject_agreement
+from ...language.statements.home import asks_for_home, states_home
+from ...language.statements.subject import asks_about_relation, asks_about_self, name_coverage, subject_agreement
 from ...model.graph.graph import Graph
 from ...model.ports import Passage
 from ...model.types import Mask, Query, Rows, Scores
@@ -137,9 +140,11 @@ STATEMENT_FEATURES = (ROLE_AGREEMENT, SUBJECT_AGREEMENT, MISSING_NAMES, NOT_A_FA
 def statement_features(
     query: Query, passages: Sequence[Passage], genres_of_rows: Rows, preference: float
 ) -> dict[str, Scores]:
-    """The features of ``n`` candidates of some genres, each of shape ``(n,)``; all but the first are of statements.
+    """The features of ``n`` candidates of some genres, each of shape ``(n,)``; all but two are of statements.
 
-    What is said in a conversation or a long text hangs on what was said before, and its words tell less of it.
+    What is said in a conversation or a long text hangs on what was said before, and its words tell less of it. So
+    there, ``subject agreement`` only says that a candidate is about another relation than "my brother" in the question,
+    or an assistant's, if the question asks for facts of the user.
 
     ``role agreement`` is 1 if who does what to whom is as in the question, -1 if it is reversed; it counts if it is
     reversed in one. ``subject agreement`` is 1 if a candidate is about the person whom the question asks about, -1 if
@@ -154,6 +159,11 @@ def statement_features(
     statements = np.flatnonzero(genres_of_rows == Genre.STATEMENT).tolist()
     subjects, supposed, former = np.zeros((3, len(passages)), np.float32)
     wants_facts = asks_for_facts(query.text)
+    is_of_self = asks_about_self(query.text) and wants_facts
+    if is_of_self or asks_about_relation(query.text):
+        for place, one in enumerate(passages):
+            if not is_of_self or is_assistant(one.speaker):
+                subjects[place] = min(0.0, subject_agreement(query.text, one.text, one.speaker))
     for place in statements:  # the analysis of a text takes a tenth of a millisecond
         text, meant = passages[place].text, factuality(passages[place].text)
         subjects[place] = subject_agreement(query.text, text, passages[place].speaker)
@@ -173,6 +183,21 @@ def stay_mask(query: Query, passages: Sequence[Passage]) -> Mask:
     if asks_for_stay(query.text):
         return np.zeros(len(passages), np.bool_)
     return np.array([is_stay(one.text) for one in passages], np.bool_)
+
+
+def acknowledgement_mask(passages: Sequence[Passage]) -> Mask:
+    """Which candidates state nothing, such as "Noted."."""
+    return np.array([is_acknowledgement(one.text) for one in passages], np.bool_)
+
+
+def home_mask(query: Query, passages: Sequence[Passage]) -> Mask:
+    """Which candidates state where the person lives of whom a question asks that."""
+    if not asks_for_home(query.text):
+        return np.zeros(len(passages), np.bool_)
+    return np.array(
+        [states_home(one.text) and subject_agreement(query.text, one.text, one.speaker) >= 0 for one in passages],
+        np.bool_,
+    )
 
 
 def may_answer(features: Mapping[str, Scores]) -> Mask:

@@ -14,13 +14,22 @@ from ...language.dates.asked_time import asked_end
 from ...language.question import is_current_state_question
 from ...model.ports import RowReranker
 from ...model.reprs import ShortRepr
-from ...model.types import Query, Rows, Scores, Vector
+from ...model.types import Mask, Query, Rows, Scores, Vector
 from ...retrieval import fusion
 from ...retrieval.bm25 import question_word_count
 from ...retrieval.temporal import time_order
 from .answerability import AnswerabilityModel
 from .candidate_pool import CandidatePool
-from .feature_matrix import STATEMENT_FEATURES, FeatureMatrix, may_answer, statement_features, stay_mask
+from .feature_matrix import (
+    STATEMENT_FEATURES,
+    FeatureMatrix,
+    Genre,
+    acknowledgement_mask,
+    home_mask,
+    may_answer,
+    statement_features,
+    stay_mask,
+)
 from .features import SIMILARITY
 from .newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, answer_pairs, newer_answer_features
 from .ranker import RankedPool, Ranker
@@ -132,14 +141,18 @@ class RerankPolicy(ShortRepr):
         indices, first = best[np.isfinite(log_odds)], _cut(log_odds[np.isfinite(log_odds)])
         if not len(indices):
             return matrix
-        preference, lead = self.preference(pool.query), first - np.float32(unread_log_odds(first))
-        passages = reranker.passages(pool.rows[indices])
+        passages, preference = reranker.passages(pool.rows[indices]), self.preference(pool.query)
         statements = statement_features(pool.query, passages, matrix.genres[indices], preference)
+        silent, homes = acknowledgement_mask(passages), home_mask(pool.query, passages)
+        answering = may_answer(statements) & ~silent
+        is_turn = matrix.genres[indices] != Genre.STATEMENT
+        first = _correct(first, answering, silent, is_turn, homes)
+        lead = first - np.float32(unread_log_odds(first[~silent] if answering.any() else first))
         reranked = {RERANKING: lead, RERANKING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
-        pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stay_mask(pool.query, passages))
+        pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stay_mask(pool.query, passages), homes)
 
         def complete(second: Scores) -> FeatureMatrix:
-            answers = np.where(may_answer(statements), second, -MAX_LOG_ODDS)
+            answers = np.where(answering, second, -MAX_LOG_ODDS)
             newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))
             return with_features(matrix, indices, {**reranked, SECOND_RERANKING: second - first, **newer}, answers)
 
@@ -150,7 +163,7 @@ class RerankPolicy(ShortRepr):
             return read_once
         again, second = fusion.top_k(ranked_once.log_odds[indices], self.max_rescore), first.copy()
         second[again] = _cut(reranker.rescore(pool.rows[indices[again]], first[again]))
-        return complete(second)
+        return complete(np.where(silent | homes, first, second))
 
     def candidates(self, matrix: FeatureMatrix, scores: Scores) -> Rows:
         """The places of the candidates that are read: the best, best first, each three followed by the most similar."""
@@ -185,6 +198,22 @@ def with_features(
         features[name] = np.zeros(len(matrix), np.float32)
         features[name][indices] = of_read
     return replace(matrix, features=features, reranker_scores=log_odds)
+
+
+def _correct(log_odds: Scores, answering: Mask, silent: Mask, is_turn: Mask, homes: Mask) -> Scores:
+    """A reranker's log-odds, corrected by what the rules know of the candidates.
+
+    What is ``silent`` states nothing. A turn that is not ``answering`` is no better than the best that is: in a
+    conversation no feature says so. All ``homes`` answer as well as the best of them.
+    """
+    corrected = log_odds.copy()
+    if answering.any():
+        limited = is_turn & ~answering
+        corrected[limited] = np.minimum(log_odds[limited], log_odds[answering].max())
+    if homes.any():
+        corrected[homes] = log_odds[homes].max()
+    corrected[silent] = -MAX_LOG_ODDS
+    return corrected
 
 
 def unread_log_odds(log_odds: Scores) -> float:
