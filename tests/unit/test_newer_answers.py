@@ -207,7 +207,7 @@ def test_closeness_is_the_cosine_in_standard_deviations(*, is_english: bool) -> 
     graph = apply_batch(Graph(), sample_batch(*nodes, vectors=near, english_vectors=far, revision=1))
     query = sample_query("Where does Ana live?", vector=unit(0.0))
     query = replace(query, english_vector=unit(0.0) if is_english else None)
-    found = answer_pairs(graph, query, np.arange(4), np.zeros(4, np.bool_))
+    found = answer_pairs(graph, query, np.arange(4), np.zeros(4, np.bool_), np.zeros(4, np.bool_))
     vectors = np.array(list((far if is_english else near).values()))
     z = standardize_cosines(vectors @ vectors.T)
     assert found.closeness == pytest.approx(np.clip(z / CLOSEST, 0, 1), abs=2e-2)  # vectors are stored in few bits

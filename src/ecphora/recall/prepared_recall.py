@@ -108,10 +108,11 @@ class PreparedRecall:
         )
 
     def _asks_for_unknown(self) -> bool:
-        """Whether no memory has an identifier, a time or a relation of the question: the hits are at best near to it."""
+        """Whether no memory has an identifier, time or relation of the question: the hits are at best near to it."""
         graph, query = self.graph, self.query
         eligible = filters.eligible(graph, query)
-        return any(check(graph, query, eligible) for check in (has_unknown_identifiers, has_unknown_time, has_unknown_relation))
+        checks = (has_unknown_identifiers, has_unknown_time, has_unknown_relation)
+        return any(check(graph, query, eligible) for check in checks)
 
     def _extras(self, activation: Activation, hits: Sequence[Hit]) -> Extras:
         """What was asked for besides the memories."""

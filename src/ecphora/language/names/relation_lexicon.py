@@ -53,10 +53,12 @@ def all_nouns(relation: str) -> tuple[str, ...]:
     )
 
 
-def widened(relations: Iterable[str]) -> tuple[str, ...]:
-    """Some relations and those that include them: "my partner" may be the wife."""
+def nouns_or_wider(relations: Iterable[str]) -> tuple[str, ...]:
+    """The nouns of some relations, and of those that include them: "my partner" may be the wife."""
     known = tuple(relations)
-    return (*known, *(wider for wider, narrower in NARROWER_RELATIONS.items() if not set(narrower).isdisjoint(known)))
+    wider = (one for one, narrower in NARROWER_RELATIONS.items() if not set(narrower).isdisjoint(known))
+    nouns = (noun for one in wider for found in nouns_by_language(one).values() for noun in found)
+    return (*(noun for one in known for noun in all_nouns(one)), *nouns)
 
 
 def needs_possessive(noun: str) -> bool:

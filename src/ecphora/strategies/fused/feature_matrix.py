@@ -11,6 +11,8 @@ from enum import IntEnum
 import numpy as np
 
 from ...language.chat_roles import is_assistant
+from ...language.language_identification import likely_languages, words_of
+from ...language.question import asks_what_addressee_said
 from ...language.statements.acknowledgement import is_acknowledgement
 from ...language.statements.factuality import asks_for_facts, asks_for_stay, factuality, is_stay
 from ...language.statements.home import asks_for_home, states_home
@@ -144,7 +146,7 @@ def statement_features(
 
     What is said in a conversation or a long text hangs on what was said before, and its words tell less of it. So
     there, ``subject agreement`` only says that a candidate is about another relation than "my brother" in the question,
-    or an assistant's, if the question asks for facts of the user.
+    an assistant's if the question asks for facts of the user, or not an assistant's if it asks what that said.
 
     ``role agreement`` is 1 if who does what to whom is as in the question, -1 if it is reversed; it counts if it is
     reversed in one. ``subject agreement`` is 1 if a candidate is about the person whom the question asks about, -1 if
@@ -160,7 +162,9 @@ def statement_features(
     subjects, supposed, former = np.zeros((3, len(passages)), np.float32)
     wants_facts = asks_for_facts(query.text)
     is_of_self = asks_about_self(query.text) and wants_facts
-    if is_of_self or asks_about_relation(query.text):
+    if asks_what_addressee_said(query.text) and any(is_assistant(one.speaker) for one in passages):
+        subjects[:] = [0 if is_assistant(one.speaker) else -1 for one in passages]
+    elif is_of_self or asks_about_relation(query.text):
         for place, one in enumerate(passages):
             if not is_of_self or is_assistant(one.speaker):
                 subjects[place] = min(0.0, subject_agreement(query.text, one.text, one.speaker))
@@ -194,8 +198,12 @@ def home_mask(query: Query, passages: Sequence[Passage]) -> Mask:
     """Which candidates state where the person lives of whom a question asks that."""
     if not asks_for_home(query.text):
         return np.zeros(len(passages), np.bool_)
+    has_rules = bool(likely_languages(words_of(query.text)))
     return np.array(
-        [states_home(one.text) and subject_agreement(query.text, one.text, one.speaker) >= 0 for one in passages],
+        [
+            states_home(one.text) and not (has_rules and subject_agreement(query.text, one.text, one.speaker) < 0)
+            for one in passages
+        ],
         np.bool_,
     )
 

@@ -50,6 +50,10 @@ RERANKING_FEATURES = (
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reranker are cut to this in both directions, so that one passage cannot outweigh all else."""
 
+OTHERS_LOSS = 2.0
+"""What a turn of a conversation loses in log-odds that is not about whom the question asks about: about as much as a
+statement loses by its features."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecencyPreference(ShortRepr):
@@ -203,13 +207,10 @@ def with_features(
 def _correct(log_odds: Scores, answering: Mask, silent: Mask, is_turn: Mask, homes: Mask) -> Scores:
     """A reranker's log-odds, corrected by what the rules know of the candidates.
 
-    What is ``silent`` states nothing. A turn that is not ``answering`` is no better than the best that is: in a
-    conversation no feature says so. All ``homes`` answer as well as the best of them.
+    What is ``silent`` states nothing. A turn that is not ``answering`` loses ``OTHERS_LOSS``. All ``homes`` answer as
+    well as the best of them.
     """
-    corrected = log_odds.copy()
-    if answering.any():
-        limited = is_turn & ~answering
-        corrected[limited] = np.minimum(log_odds[limited], log_odds[answering].max())
+    corrected = log_odds - np.float32(OTHERS_LOSS) * (is_turn & ~answering)
     if homes.any():
         corrected[homes] = log_odds[homes].max()
     corrected[silent] = -MAX_LOG_ODDS
