@@ -14,8 +14,8 @@ from ...language.chat_roles import is_assistant
 from ...language.language_identification import likely_languages, words_of
 from ...language.question import asks_what_addressee_said
 from ...language.statements.acknowledgement import is_acknowledgement
+from ...language.statements.asked_facts import asked_fact, states
 from ...language.statements.factuality import asks_for_facts, asks_for_stay, factuality, is_stay
-from ...language.statements.home import asks_for_home, states_home
 from ...language.statements.subject import asks_about_relation, asks_about_self, name_coverage, subject_agreement
 from ...model.graph.graph import Graph
 from ...model.ports import Passage
@@ -194,14 +194,15 @@ def acknowledgement_mask(passages: Sequence[Passage]) -> Mask:
     return np.array([is_acknowledgement(one.text) for one in passages], np.bool_)
 
 
-def home_mask(query: Query, passages: Sequence[Passage]) -> Mask:
-    """Which candidates state where the person lives of whom a question asks that."""
-    if not asks_for_home(query.text):
+def stating_mask(query: Query, passages: Sequence[Passage]) -> Mask:
+    """Which candidates state what a question asks of the same person, if that is one of :class:`AskedFact`."""
+    fact = asked_fact(query.text)
+    if fact is None:
         return np.zeros(len(passages), np.bool_)
     has_rules = bool(likely_languages(words_of(query.text)))
     return np.array(
         [
-            states_home(one.text) and not (has_rules and subject_agreement(query.text, one.text, one.speaker) < 0)
+            states(one.text, fact) and not (has_rules and subject_agreement(query.text, one.text, one.speaker) < 0)
             for one in passages
         ],
         np.bool_,

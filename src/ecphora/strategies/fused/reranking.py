@@ -25,9 +25,9 @@ from .feature_matrix import (
     FeatureMatrix,
     Genre,
     acknowledgement_mask,
-    home_mask,
     may_answer,
     statement_features,
+    stating_mask,
     stay_mask,
 )
 from .features import SIMILARITY
@@ -147,13 +147,13 @@ class RerankPolicy(ShortRepr):
             return matrix
         passages, preference = reranker.passages(pool.rows[indices]), self.preference(pool.query)
         statements = statement_features(pool.query, passages, matrix.genres[indices], preference)
-        silent, homes = acknowledgement_mask(passages), home_mask(pool.query, passages)
+        silent, stating = acknowledgement_mask(passages), stating_mask(pool.query, passages)
         answering = may_answer(statements) & ~silent
         is_turn = matrix.genres[indices] != Genre.STATEMENT
-        first = _correct(first, answering, silent, is_turn, homes)
+        first = _correct(first, answering, silent, is_turn, stating)
         lead = first - np.float32(unread_log_odds(first[~silent] if answering.any() else first))
         reranked = {RERANKING: lead, RERANKING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
-        pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stay_mask(pool.query, passages), homes)
+        pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stay_mask(pool.query, passages), stating)
 
         def complete(second: Scores) -> FeatureMatrix:
             answers = np.where(answering, second, -MAX_LOG_ODDS)
@@ -167,7 +167,7 @@ class RerankPolicy(ShortRepr):
             return read_once
         again, second = fusion.top_k(ranked_once.log_odds[indices], self.max_rescore), first.copy()
         second[again] = _cut(reranker.rescore(pool.rows[indices[again]], first[again]))
-        return complete(np.where(silent | homes, first, second))
+        return complete(np.where(silent | stating, first, second))
 
     def candidates(self, matrix: FeatureMatrix, scores: Scores) -> Rows:
         """The places of the candidates that are read: the best, best first, each three followed by the most similar."""
@@ -204,15 +204,15 @@ def with_features(
     return replace(matrix, features=features, reranker_scores=log_odds)
 
 
-def _correct(log_odds: Scores, answering: Mask, silent: Mask, is_turn: Mask, homes: Mask) -> Scores:
+def _correct(log_odds: Scores, answering: Mask, silent: Mask, is_turn: Mask, stating: Mask) -> Scores:
     """A reranker's log-odds, corrected by what the rules know of the candidates.
 
-    What is ``silent`` states nothing. A turn that is not ``answering`` loses ``OTHERS_LOSS``. All ``homes`` answer as
-    well as the best of them.
+    What is ``silent`` states nothing. A turn that is not ``answering`` loses ``OTHERS_LOSS``. All under ``stating``
+    state what is asked: they answer as well as the best.
     """
     corrected = log_odds - np.float32(OTHERS_LOSS) * (is_turn & ~answering)
-    if homes.any():
-        corrected[homes] = log_odds[homes].max()
+    if stating.any():
+        corrected[stating] = log_odds[~silent].max()
     corrected[silent] = -MAX_LOG_ODDS
     return corrected
 

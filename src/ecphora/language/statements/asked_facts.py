@@ -1,0 +1,38 @@
+"""Tells what is asked in a newcomer's first questions, and statements of it: where somebody lives, and one's own name.
+
+Nothing in "We moved! New address: Mill Lane 7, Peebles." is near to "Where do I live?". The patterns are in
+``lexicon/factuality.ini``.
+"""
+
+import re
+from enum import StrEnum
+
+from ..lexicon_file import plain_pattern
+from .factuality import MAX_CHARS, factuality, is_stay
+
+
+class AskedFact(StrEnum):
+    """A fact that is asked for often; the section of the lexicon with its patterns."""
+
+    HOME = "homes"
+    OWN_NAME = "own names"
+
+
+_ASKED, _STATED = (
+    {fact: plain_pattern("factuality", fact, key, flags=re.IGNORECASE) for fact in AskedFact}
+    for key in ("asked", "stated")
+)
+
+
+def asked_fact(question: str) -> AskedFact | None:
+    """The fact that a question asks for, if it is one of these."""
+    text = question.replace("’", "'")
+    return next((fact for fact in AskedFact if _ASKED[fact].search(text)), None)
+
+
+def states(text: str, fact: AskedFact) -> bool:
+    """Whether a short text states a fact as one of now: where somebody lives, or the name of the speaker."""
+    if len(text) > MAX_CHARS or _STATED[fact].search(text.replace("’", "'")) is None or is_stay(text):
+        return False
+    meant = factuality(text)
+    return meant.is_fact and not meant.is_former
