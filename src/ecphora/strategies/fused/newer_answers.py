@@ -71,8 +71,8 @@ def answer_pairs(graph: Graph, query: Query, rows: Rows, stays: Mask, stating: M
     """How close some candidates are to each other, by English vectors for an English question, and their order.
 
     Candidates that tell of a stay, under the mask ``stays`` of shape ``(n,)``, are not close to the others: where
-    somebody is for the weekend is no newer answer to where they live. Those under the mask ``stating``, which state what is
-    asked, are as close as can be: "We moved! New address: Mill Lane 7." has few words of "I live in Leith."
+    somebody is for the weekend is no newer answer to where they live. Those under the mask ``stating``, which state
+    what is asked, are as close as can be: "We moved! New address: Mill Lane 7." has few words of "I live in Leith."
     """
     cosines = dense.pairwise_cosines(graph, rows, rows, use_english=query.english_vector is not None)
     closeness = np.clip(standardize_cosines(cosines), 0, CLOSEST) / np.float32(CLOSEST)

@@ -53,6 +53,8 @@ MAX_LOG_ODDS = 8.0
 OTHERS_LOSS = 2.0
 """What a turn of a conversation loses in log-odds that is not about whom the question asks about: about as much as a
 statement loses by its features."""
+STATED_LOG_ODDS = 1.0
+"""The least log-odds of what states what is asked (:class:`~ecphora.language.statements.asked_facts.AskedFact`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -147,7 +149,8 @@ class RerankPolicy(ShortRepr):
             return matrix
         passages, preference = reranker.passages(pool.rows[indices]), self.preference(pool.query)
         statements = statement_features(pool.query, passages, matrix.genres[indices], preference)
-        silent, stating = acknowledgement_mask(passages), stating_mask(pool.query, passages)
+        silent = acknowledgement_mask(passages)
+        stating = stating_mask(pool.query, passages) & ~silent
         answering = may_answer(statements) & ~silent
         is_turn = matrix.genres[indices] != Genre.STATEMENT
         first = _correct(first, answering, silent, is_turn, stating)
@@ -208,11 +211,11 @@ def _correct(log_odds: Scores, answering: Mask, silent: Mask, is_turn: Mask, sta
     """A reranker's log-odds, corrected by what the rules know of the candidates.
 
     What is ``silent`` states nothing. A turn that is not ``answering`` loses ``OTHERS_LOSS``. All under ``stating``
-    state what is asked: they answer as well as the best.
+    state what is asked: they answer as well as the best, and well.
     """
     corrected = log_odds - np.float32(OTHERS_LOSS) * (is_turn & ~answering)
     if stating.any():
-        corrected[stating] = log_odds[~silent].max()
+        corrected[stating] = max(STATED_LOG_ODDS, log_odds[~silent].max())
     corrected[silent] = -MAX_LOG_ODDS
     return corrected
 
