@@ -1,4 +1,4 @@
-"""Tells what is asked in a newcomer's first questions, and statements of it: where somebody lives, and one's own name.
+"""Tells first questions, and statements of what they ask: where somebody lives, one's own name, birthdays.
 
 Nothing in "We moved! New address: Mill Lane 7, Peebles." is near to "Where do I live?". The patterns are in
 ``lexicon/factuality.ini``.
@@ -16,6 +16,7 @@ class AskedFact(StrEnum):
 
     HOME = "homes"
     OWN_NAME = "own names"
+    BIRTHDAY = "birthdays"
 
 
 _ASKED, _STATED = (
@@ -31,8 +32,13 @@ def asked_fact(question: str) -> AskedFact | None:
 
 
 def states(text: str, fact: AskedFact) -> bool:
-    """Whether a short text states a fact as one of now: where somebody lives, or the name of the speaker."""
-    if len(text) > MAX_CHARS or _STATED[fact].search(text.replace("’", "'")) is None or is_stay(text):
+    """Whether a short text states a fact as one of now, of whomever."""
+    if len(text) > MAX_CHARS or lacks(text, fact) or is_stay(text):
         return False
     meant = factuality(text)
     return meant.is_fact and not meant.is_former
+
+
+def lacks(text: str, fact: AskedFact) -> bool:
+    """Whether a short text has none of the words by which a fact is stated."""
+    return len(text) <= MAX_CHARS and _STATED[fact].search(text.replace("’", "'")) is None

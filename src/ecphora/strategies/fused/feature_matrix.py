@@ -14,7 +14,7 @@ from ...language.chat_roles import is_assistant
 from ...language.language_identification import likely_languages, words_of
 from ...language.question import asks_what_addressee_said
 from ...language.statements.acknowledgement import is_acknowledgement
-from ...language.statements.asked_facts import asked_fact, states
+from ...language.statements.asked_facts import AskedFact, asked_fact, lacks, states
 from ...language.statements.factuality import asks_for_facts, asks_for_stay, factuality, is_stay
 from ...language.statements.subject import asks_about_relation, asks_about_self, name_coverage, subject_agreement
 from ...model.graph.graph import Graph
@@ -199,14 +199,21 @@ def stating_mask(query: Query, passages: Sequence[Passage]) -> Mask:
     fact = asked_fact(query.text)
     if fact is None:
         return np.zeros(len(passages), np.bool_)
+    least = 0.0 if asks_about_self(query.text) else 0.01  # "New address: Mill Lane 7." is the speaker's
     has_rules = bool(likely_languages(words_of(query.text)))
     return np.array(
         [
-            states(one.text, fact) and not (has_rules and subject_agreement(query.text, one.text, one.speaker) < 0)
+            states(one.text, fact) and not (has_rules and subject_agreement(query.text, one.text, one.speaker) < least)
             for one in passages
         ],
         np.bool_,
     )
+
+
+def lacking_mask(query: Query, passages: Sequence[Passage]) -> Mask:
+    """Which candidates cannot tell the birthday that a question asks for: they have none of its words."""
+    fact = asked_fact(query.text)
+    return np.array([fact is AskedFact.BIRTHDAY and lacks(one.text, fact) for one in passages], np.bool_)
 
 
 def may_answer(features: Mapping[str, Scores]) -> Mask:

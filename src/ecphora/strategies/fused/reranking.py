@@ -25,6 +25,7 @@ from .feature_matrix import (
     FeatureMatrix,
     Genre,
     acknowledgement_mask,
+    lacking_mask,
     may_answer,
     statement_features,
     stating_mask,
@@ -151,7 +152,7 @@ class RerankPolicy(ShortRepr):
         statements = statement_features(pool.query, passages, matrix.genres[indices], preference)
         silent = acknowledgement_mask(passages)
         stating = stating_mask(pool.query, passages) & ~silent
-        answering = may_answer(statements) & ~silent
+        answering = may_answer(statements) & ~silent & ~lacking_mask(pool.query, passages)
         is_turn = matrix.genres[indices] != Genre.STATEMENT
         first = _correct(first, answering, silent, is_turn, stating)
         lead = first - np.float32(unread_log_odds(first[~silent] if answering.any() else first))
