@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 
+from ..language.names.relation_mentions import relations_in_question
 from ..language.terms import estimate_tokens
 from ..model.graph.graph import Graph
 from ..model.ports import Activation, MediaStrategy, NodeSource, RerankStrategy, Strategy
@@ -110,6 +111,8 @@ class PreparedRecall:
     def _asks_for_unknown(self) -> bool:
         """Whether no memory has an identifier, time or relation of the question: the hits are at best near to it."""
         graph, query = self.graph, self.query
+        if not (query.identifiers or query.time_ranges or relations_in_question(query.text)):
+            return False
         eligible = filters.eligible(graph, query)
         checks = (has_unknown_identifiers, has_unknown_time, has_unknown_relation)
         return any(check(graph, query, eligible) for check in checks)

@@ -6,6 +6,7 @@ Nothing in "We moved! New address: Mill Lane 7, Peebles." is near to "Where do I
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 from ..lexicon_file import plain_pattern
 from .factuality import MAX_CHARS, factuality, is_stay
@@ -25,6 +26,7 @@ _ASKED, _STATED = (
 )
 
 
+@lru_cache(maxsize=64)
 def asked_fact(question: str) -> AskedFact | None:
     """The fact that a question asks for, if it is one of these."""
     text = question.replace("’", "'")

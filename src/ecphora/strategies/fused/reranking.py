@@ -22,6 +22,7 @@ from .answerability import AnswerabilityModel
 from .candidate_pool import CandidatePool
 from .feature_matrix import (
     STATEMENT_FEATURES,
+    SUBJECT_AGREEMENT,
     FeatureMatrix,
     Genre,
     acknowledgement_mask,
@@ -52,8 +53,8 @@ MAX_LOG_ODDS = 8.0
 """Log-odds of a reranker are cut to this in both directions, so that one passage cannot outweigh all else."""
 
 OTHERS_LOSS = 2.0
-"""What a turn of a conversation loses in log-odds that is not about whom the question asks about: about as much as a
-statement loses by its features."""
+"""What a turn of a conversation loses in log-odds that is about others than the question, or lacks what it asks for:
+about as much as a statement loses by its features."""
 STATED_LOG_ODDS = 1.0
 """The least log-odds of what states what is asked (:class:`~ecphora.language.statements.asked_facts.AskedFact`)."""
 
@@ -152,10 +153,11 @@ class RerankPolicy(ShortRepr):
         statements = statement_features(pool.query, passages, matrix.genres[indices], preference)
         silent = acknowledgement_mask(passages)
         stating = stating_mask(pool.query, passages) & ~silent
-        answering = may_answer(statements) & ~silent & ~lacking_mask(pool.query, passages)
-        is_turn = matrix.genres[indices] != Genre.STATEMENT
-        first = _correct(first, answering, silent, is_turn, stating)
-        lead = first - np.float32(unread_log_odds(first[~silent] if answering.any() else first))
+        lacking = lacking_mask(pool.query, passages)
+        answering = may_answer(statements) & ~silent & ~lacking
+        is_of_others = (statements[SUBJECT_AGREEMENT] < 0) | lacking
+        first = _correct(first, silent, is_of_others & (matrix.genres[indices] != Genre.STATEMENT), stating)
+        lead = first - np.float32(unread_log_odds(first if silent.all() else first[~silent]))
         reranked = {RERANKING: lead, RERANKING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
         pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stay_mask(pool.query, passages), stating)
 
@@ -208,13 +210,13 @@ def with_features(
     return replace(matrix, features=features, reranker_scores=log_odds)
 
 
-def _correct(log_odds: Scores, answering: Mask, silent: Mask, is_turn: Mask, stating: Mask) -> Scores:
+def _correct(log_odds: Scores, silent: Mask, turns_of_others: Mask, stating: Mask) -> Scores:
     """A reranker's log-odds, corrected by what the rules know of the candidates.
 
-    What is ``silent`` states nothing. A turn that is not ``answering`` loses ``OTHERS_LOSS``. All under ``stating``
-    state what is asked: they answer as well as the best, and well.
+    What is ``silent`` states nothing, and ``turns_of_others`` lose ``OTHERS_LOSS``. All under ``stating`` state what is
+    asked: they answer as well as the best, and well.
     """
-    corrected = log_odds - np.float32(OTHERS_LOSS) * (is_turn & ~answering)
+    corrected: Scores = log_odds - np.float32(OTHERS_LOSS) * turns_of_others.astype(np.float32)
     if stating.any():
         corrected[stating] = max(STATED_LOG_ODDS, log_odds[~silent].max())
     corrected[silent] = -MAX_LOG_ODDS
