@@ -214,7 +214,13 @@ def test_closeness_is_the_cosine_in_standard_deviations(*, is_english: bool) -> 
     assert found.order.tolist() == [0, 1, 2, 3]
     assert found.closeness.min() == 0
     assert found.closeness[0, 1] > 0
-    with_stay = answer_pairs(graph, query, np.arange(4), np.array([False, True, False, False])).closeness
+    none, stating = np.zeros(4, np.bool_), np.array([True, False, False, True])
+    with_stating = answer_pairs(graph, query, np.arange(4), none, stating).closeness
+    assert with_stating[0, 3] == with_stating[3, 0] == 1
+    assert with_stating[1, 2] == found.closeness[1, 2]
+    with_stay = answer_pairs(
+        graph, query, np.arange(4), np.array([False, True, False, False]), np.zeros(4, np.bool_)
+    ).closeness
     assert not with_stay[1, [0, 2, 3]].any()
     assert not with_stay[[0, 2, 3], 1].any()
     assert (
