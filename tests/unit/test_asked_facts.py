@@ -3,7 +3,7 @@
 import pytest
 
 from ecphora.language.question import asks_what_addressee_said
-from ecphora.language.statements.asked_facts import AskedFact, asked_fact, lacks, states
+from ecphora.language.statements.asked_facts import AskedFact, asked_fact, lacks, may_state, states
 
 HOME, OWN_NAME, BIRTHDAY = AskedFact
 
@@ -70,3 +70,9 @@ def test_text_without_the_words_lacks_a_fact() -> None:
 )
 def test_question_asks_what_the_addressee_said(question: str, expected: bool) -> None:
     assert asks_what_addressee_said(question) is expected
+
+
+def test_move_to_something_may_state_a_home() -> None:
+    assert may_state("I moved to Porto.", HOME)
+    assert not may_state("We moved the meeting.", HOME)
+    assert not may_state("I moved to Porto.", OWN_NAME)

@@ -25,6 +25,8 @@ _ASKED, _STATED = (
     for key in ("asked", "stated")
 )
 
+_PERHAPS_HOME = plain_pattern("factuality", AskedFact.HOME, "perhaps stated", flags=re.IGNORECASE)
+
 
 @lru_cache(maxsize=64)
 def asked_fact(question: str) -> AskedFact | None:
@@ -44,3 +46,10 @@ def states(text: str, fact: AskedFact) -> bool:
 def lacks(text: str, fact: AskedFact) -> bool:
     """Whether a short text has none of the words by which a fact is stated."""
     return len(text) <= MAX_CHARS and _STATED[fact].search(text.replace("’", "'")) is None
+
+
+def may_state(text: str, fact: AskedFact) -> bool:
+    """Whether a text states a fact, or may: "We moved to Slack." names no home."""
+    return states(text, fact) or (
+        fact is AskedFact.HOME and len(text) <= MAX_CHARS and _PERHAPS_HOME.search(text) is not None
+    )

@@ -4,7 +4,7 @@ For the best candidates it has features of what they state: who did what to whom
 as a fact.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -194,7 +194,7 @@ def acknowledgement_mask(passages: Sequence[Passage]) -> Mask:
     return np.array([is_acknowledgement(one.text) for one in passages], np.bool_)
 
 
-def stating_mask(query: Query, passages: Sequence[Passage]) -> Mask:
+def stating_mask(query: Query, passages: Sequence[Passage], states: Callable[[str, AskedFact], bool] = states) -> Mask:
     """Which candidates state what a question asks of the same person, if that is one of :class:`AskedFact`."""
     fact = asked_fact(query.text)
     if fact is None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...language.dates.asked_time import asked_end
 from ...language.question import is_current_state_question
+from ...language.statements.asked_facts import may_state
 from ...model.ports import RowReranker
 from ...model.reprs import ShortRepr
 from ...model.types import Mask, Query, Rows, Scores, Vector
@@ -159,7 +160,8 @@ class RerankPolicy(ShortRepr):
         first = _correct(first, silent, is_of_others & (matrix.genres[indices] != Genre.STATEMENT), stating)
         lead = first - np.float32(unread_log_odds(first if silent.all() else first[~silent]))
         reranked = {RERANKING: lead, RERANKING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
-        pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stay_mask(pool.query, passages), stating)
+        stays, alike = stay_mask(pool.query, passages), stating_mask(pool.query, passages, may_state)
+        pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stays, alike)
 
         def complete(second: Scores) -> FeatureMatrix:
             answers = np.where(answering, second, -MAX_LOG_ODDS)
