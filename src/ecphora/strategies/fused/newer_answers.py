@@ -72,7 +72,7 @@ def answer_pairs(graph: Graph, query: Query, rows: Rows, stays: Mask, alike: Mas
 
     Candidates that tell of a stay, under the mask ``stays`` of shape ``(n,)``, are not close to the others: where
     somebody is for the weekend is no newer answer to where they live. Those under the mask ``alike``, which state
-    what is asked, or may, are as close as can be: "We moved! New address: Mill Lane 7." is not near to "I live in Bray."
+    what is asked, or may, are as close as can be: "New address: Mill Lane 7." is not near to "I live in Bray."
     """
     cosines = dense.pairwise_cosines(graph, rows, rows, use_english=query.english_vector is not None)
     closeness = np.clip(standardize_cosines(cosines), 0, CLOSEST) / np.float32(CLOSEST)
