@@ -80,3 +80,10 @@ def test_first_person_of_a_question_is_the_main_speaker(tmp_path: Path, question
 def test_one_speaker_among_notes_of_nobody_is_asked_by_name(tmp_path: Path) -> None:
     turns: list[tuple[str | None, str]] = [("Rosa", "I moved to Antwerp."), (None, "The boiler is serviced in May.")]
     assert reranking_text(tmp_path, turns, "Where does Rosa live?") == "Where does Rosa live?"
+
+
+def test_who_speaks_of_themselves_by_name_is_asked_by_name(tmp_path: Path) -> None:
+    by_name: list[tuple[str | None, str]] = [("Rosa", "Rosa moved to Antwerp.")]
+    assert reranking_text(tmp_path, by_name, "Where does Rosa live?") == "Where does Rosa live?"
+    in_person: list[tuple[str | None, str]] = [("Rosa", "I have two cats."), ("Rosa", "I play the harp.")]
+    assert reranking_text(tmp_path, in_person, "Where does Rosa live?") == "Where do I live?"

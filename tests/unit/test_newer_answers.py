@@ -207,14 +207,20 @@ def test_closeness_is_the_cosine_in_standard_deviations(*, is_english: bool) -> 
     graph = apply_batch(Graph(), sample_batch(*nodes, vectors=near, english_vectors=far, revision=1))
     query = sample_query("Where does Ana live?", vector=unit(0.0))
     query = replace(query, english_vector=unit(0.0) if is_english else None)
-    found = answer_pairs(graph, query, np.arange(4), np.zeros(4, np.bool_))
+    found = answer_pairs(graph, query, np.arange(4), np.zeros(4, np.bool_), np.zeros(4, np.bool_))
     vectors = np.array(list((far if is_english else near).values()))
     z = standardize_cosines(vectors @ vectors.T)
     assert found.closeness == pytest.approx(np.clip(z / CLOSEST, 0, 1), abs=2e-2)  # vectors are stored in few bits
     assert found.order.tolist() == [0, 1, 2, 3]
     assert found.closeness.min() == 0
     assert found.closeness[0, 1] > 0
-    with_stay = answer_pairs(graph, query, np.arange(4), np.array([False, True, False, False])).closeness
+    none, stating = np.zeros(4, np.bool_), np.array([True, False, False, True])
+    with_stating = answer_pairs(graph, query, np.arange(4), none, stating).closeness
+    assert with_stating[0, 3] == with_stating[3, 0] == 1
+    assert with_stating[1, 2] == found.closeness[1, 2]
+    with_stay = answer_pairs(
+        graph, query, np.arange(4), np.array([False, True, False, False]), np.zeros(4, np.bool_)
+    ).closeness
     assert not with_stay[1, [0, 2, 3]].any()
     assert not with_stay[[0, 2, 3], 1].any()
     assert (

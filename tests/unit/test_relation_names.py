@@ -11,11 +11,18 @@ from numpy.typing import NDArray
 from ecphora.language.names.relation_mentions import asked_relations
 from ecphora.memory import Memory
 from ecphora.model.ports import Passage, Strategy
-from ecphora.model.types import Episode, Filter, Node, Query, RelationName, Rows
+from ecphora.model.types import Episode, Evidence, Filter, Node, Query, RelationName, Rows
 from ecphora.models.embedders.hashing import HashingEmbedder
+from ecphora.retrieval.filters import eligible
 from ecphora.retrieval.fusion import LinearModel
 from ecphora.retrieval.query import analyze
-from ecphora.retrieval.relation_names import MAX_MEMORIES, MAX_NAMES, find_relation_names, replace_relations
+from ecphora.retrieval.relation_names import (
+    MAX_MEMORIES,
+    MAX_NAMES,
+    find_relation_names,
+    has_unknown_relation,
+    replace_relations,
+)
 from ecphora.strategies.fused.feature_matrix import Genre
 from ecphora.strategies.fused.ranker import Ranker
 from ecphora.strategies.fused.strategy import Fused
@@ -300,3 +307,26 @@ def test_reason_quotes_the_name_from_the_turn_before(remember: Open) -> None:
     by_neighbors = Fused(ranker=Ranker(*[LinearModel(0.0, {"bm25": 1.0, "adjacent turn": 5.0})] * len(Genre)))
     found = reasons(memory, "How is my sister paid?", by_neighbors)["buns"]
     assert "comes right after call, which says “Lotte”" in found
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "expected"),
+    [
+        ("My sister Ines marries in June.", "When is my brother's birthday?", True),
+        ("My sister Ines marries in June.", "When does my sister marry?", False),
+        ("My sister Ines marries in June.", "How many siblings do I have?", False),
+        ("My partner sings.", "What does my wife sing?", False),
+        ("My wife sings.", "What does my husband sing?", True),
+        ("Meine Schwester singt.", "What does my sister do?", False),
+        ("The plumber is Mr Reid.", "Who is my landlord?", True),
+        ("The plumber is Mr Reid.", "What is the name of my dentist?", True),
+        ("The plumber is Mr Reid.", "Who is my plumber?", False),
+        ("I feed Pia.", "What does my dog eat?", False),  # animals go by their kind: "our spaniel"
+        ("I had tea.", "What did the doctor say?", False),  # the doctor may be Dr Okoro
+    ],
+)
+def test_relation_that_no_memory_mentions_is_unknown(remember: Open, told: str, question: str, expected: bool) -> None:
+    memory = remember(told)
+    graph, query = memory.graph(), memory.build_query(question)
+    assert has_unknown_relation(graph, query, eligible(graph, query)) is expected
+    assert memory.recall(question).evidence is not Evidence.STRONG or not expected

@@ -309,7 +309,7 @@ def test_newer_answers_are_those_of_the_second_reading(question: str, preference
     reranker = GivenReranker(np.linspace(-2, 3, len(pool.rows)).tolist(), again=1.0)
     found = read_with(RerankPolicy(preference_of(0.7, pool)), pool, matrix, reranker)
     places = np.flatnonzero(np.isfinite(found.reranker_scores))
-    pairs = answer_pairs(pool.graph, pool.query, pool.rows[places], np.zeros(len(places), np.bool_))
+    pairs = answer_pairs(pool.graph, pool.query, pool.rows[places], *np.zeros((2, len(places)), np.bool_))
     expected = newer_answer_features(pairs, found.reranker_scores[places], preference, series)
     assert found.features[SECOND_RERANKING].any()
     for name, values in expected.items():

@@ -22,9 +22,9 @@ GIVEN_NAMES = frozenset("al ben dan ella mia per wil will".split())  # noqa: SIM
 _QUESTION_END = lazy_pattern(
     r"[?？؟][\s\"'”’)\]」』]*$|[吗呢]\s*[。.]?\s*$|(?:です|ます|でしょう|ました|ません)か\s*[。.]?\s*$"
 )
-_WHEN, _HOW_MANY, _CURRENT, _REPLACEMENT = (
+_WHEN, _HOW_MANY, _CURRENT, _REPLACEMENT, _SAID_BY_ADDRESSEE = (
     plain_pattern("questions", "all languages", key, flags=re.IGNORECASE)
-    for key in ("when", "how many", "current state", "replacement")
+    for key in ("when", "how many", "current state", "replacement", "said by addressee")
 )
 _NUMBER_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand "
@@ -51,6 +51,11 @@ def is_time_question(question: str) -> bool:
 def is_quantity_question(question: str) -> bool:
     """Whether a question asks for a number."""
     return _HOW_MANY.search(question) is not None
+
+
+def asks_what_addressee_said(question: str) -> bool:
+    """Whether a question asks for what the one who is asked said or recommended."""
+    return _SAID_BY_ADDRESSEE.search(question.replace("’", "'")) is not None
 
 
 def is_current_state_question(question: str) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 
+from ..language.names.relation_mentions import relations_in_question
 from ..language.terms import estimate_tokens
 from ..model.graph.graph import Graph
 from ..model.ports import Activation, MediaStrategy, NodeSource, RerankStrategy, Strategy
@@ -13,6 +14,7 @@ from ..retrieval import filters
 from ..retrieval.confidence import EvidenceBands
 from ..retrieval.dense import join_media
 from ..retrieval.identifiers import has_unknown_identifiers
+from ..retrieval.relation_names import has_unknown_relation
 from ..retrieval.temporal import has_unknown_time
 from .candidate_reranking import CandidateReranking
 from .extras import NO_EXTRAS, Extras, find_extras
@@ -107,12 +109,13 @@ class PreparedRecall:
         )
 
     def _asks_for_unknown(self) -> bool:
-        """Whether no memory holds an identifier of the question, or is of its time: the hits are at best near to it."""
+        """Whether no memory has an identifier, time or relation of the question: the hits are at best near to it."""
         graph, query = self.graph, self.query
-        if not query.identifiers and not query.time_ranges:
+        if not (query.identifiers or query.time_ranges or relations_in_question(query.text)):
             return False
         eligible = filters.eligible(graph, query)
-        return has_unknown_identifiers(graph, query, eligible) or has_unknown_time(graph, query, eligible)
+        checks = (has_unknown_identifiers, has_unknown_time, has_unknown_relation)
+        return any(check(graph, query, eligible) for check in checks)
 
     def _extras(self, activation: Activation, hits: Sequence[Hit]) -> Extras:
         """What was asked for besides the memories."""

@@ -13,8 +13,15 @@ import numpy as np
 from ..language.chat_roles import Role, is_assistant, role_of
 from ..language.names.adjacent_names import without_titles
 from ..language.names.mentions import entity_id, normalize_name
-from ..language.names.relation_lexicon import CHANGING_RELATIONS, all_nouns
-from ..language.names.relation_mentions import AskedRelation, Owner, RelationMention, relation_mentions
+from ..language.names.persons import is_personal
+from ..language.names.relation_lexicon import CHANGING_RELATIONS, all_nouns, nouns_or_wider
+from ..language.names.relation_mentions import (
+    AskedRelation,
+    Owner,
+    RelationMention,
+    relation_mentions,
+    relations_in_question,
+)
 from ..language.terms import extract_terms, hash_terms
 from ..model.graph.graph import Graph
 from ..model.ports import NodeSource
@@ -54,6 +61,16 @@ def find_relation_names(
     )
 
 
+def has_unknown_relation(graph: Graph, query: Query, eligible: Mask) -> bool:
+    """Whether a query asks about a person by a relation, such as "my brother", that no eligible memory mentions."""
+    return any(
+        one.owner in {Owner.SPEAKER, Owner.NAMED}
+        and is_personal(one.relations)
+        and not len(_rows_with_noun(graph, nouns_or_wider(one.relations), eligible))
+        for one in relations_in_question(query.text)
+    )
+
+
 def replace_relations(question: str, asked: Iterable[AskedRelation], found: Iterable[RelationName]) -> str:
     """A question with names in place of relations: "Where does Marta work?" for "Where does my sister work?"."""
     parts: list[str] = []
@@ -76,7 +93,8 @@ def _find(
     graph: Graph, asked: AskedRelation, eligible: Mask, expired: Mask, read_nodes: NodeSource
 ) -> Iterator[_Found]:
     """The mentions of a relation whose owner may be the one asked about, the newest first."""
-    rows = _rows_with_noun(graph, asked.relations, eligible)
+    nouns = dict.fromkeys(noun for relation in asked.relations for noun in all_nouns(relation))
+    rows = _rows_with_noun(graph, nouns, eligible)
     nodes = read_nodes(rows) if len(rows) else []
     by_id = {node.id: node for node in nodes}
     askers = _askers(graph)
@@ -90,9 +108,8 @@ def _find(
                 yield _Found(mention, node.id, node.speaker, not expired[row])
 
 
-def _rows_with_noun(graph: Graph, relations: Iterable[str], eligible: Mask) -> Rows:
-    """The eligible rows that have all terms of one noun of some relations, newest first; of many, those with a name."""
-    nouns = dict.fromkeys(noun for relation in relations for noun in all_nouns(relation))
+def _rows_with_noun(graph: Graph, nouns: Iterable[str], eligible: Mask) -> Rows:
+    """The eligible rows that have all terms of one of some nouns, newest first; of many, those with a name."""
     terms_by_noun = [np.unique(hash_terms(extract_terms(noun))) for noun in nouns]
     terms = np.unique(np.concatenate(terms_by_noun))
     entries, term_index = graph.postings(terms)

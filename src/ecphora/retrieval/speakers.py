@@ -10,7 +10,7 @@ from ..language.chat_roles import Role, has_first_person, is_assistant, role_of
 from ..language.names.mentions import entity_id
 from ..language.terms import extract_terms, hash_terms
 from ..model.graph.graph import CachedDerivation, Graph
-from ..model.types import NodeId, Query, Rows, Scores
+from ..model.types import Link, NodeId, Query, Rows, Scores
 from .entity_links import alias_groups, expand_aliases
 
 MAIN_SHARE = 0.9
@@ -38,7 +38,8 @@ def named_speakers(graph: Graph, query: Query) -> Rows:
 def main_speaker(graph: Graph) -> str | None:
     """The name of the speaker who says nearly all that no assistant says, if there is one; a role is not a name.
 
-    What has no speaker is not theirs.
+    What has no speaker is not theirs. There is none if most of it has the speaker's own name: "Ana moved to Porto.",
+    said by Ana, is not near to "Where do I live?".
     """
     names = graph.speakers.names
     speakers = graph.nodes["speakers"][graph.episodes]
@@ -48,7 +49,17 @@ def main_speaker(graph: Graph) -> str | None:
     name = max(told, key=told.__getitem__, default=None)
     if name is None or role_of(name) is not None or told[name] < MAIN_SHARE * total:
         return None
-    return name if told[name] else None
+    return name if told[name] > 2 * _count_own_name(graph, name) else None
+
+
+def _count_own_name(graph: Graph, speaker: str) -> int:
+    """How many turns of a speaker mention them by name."""
+    entity = graph.row(entity_id(speaker))
+    if entity is None:
+        return 0
+    edges, _ = graph.edges_to(np.array([entity], np.intp), Link.MENTIONS)
+    rows = np.unique(graph.edges["src"][edges]).astype(np.intp)
+    return int((graph.nodes["speakers"][rows] == graph.speakers.names.index(speaker)).sum())
 
 
 def query_role_agreement(query: Query, text: str, speaker: str | None) -> float:

@@ -1,7 +1,7 @@
 """The persons of texts: who is meant, as far as a text says it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
@@ -44,6 +44,11 @@ def person_relations(*languages: str) -> dict[str, tuple[str, ...]]:
     known = {relation for found in every.values() for relation in found}
     nouns = {noun.lower() for one in known for code in languages for noun in nouns_by_language(one).get(code, ())}
     return {noun: found for noun in nouns if _NOT_PERSONS.isdisjoint(found := every[noun])}
+
+
+def is_personal(relations: Iterable[str]) -> bool:
+    """Whether some relations are those to persons, and none to an animal."""
+    return _NOT_PERSONS.isdisjoint(relations)
 
 
 _CJK_SELF = lazy_pattern(r"[我咱私僕俺]|わたし|ぼく|用户|用戶|ユーザー")

@@ -3,7 +3,7 @@
 The nouns are in ``lexicon/relations.ini``. A *relation* is what such nouns mean, named by the English word.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from ..lexicon_file import lexicon_rows, lexicon_words, read_lexicon
@@ -51,6 +51,14 @@ def all_nouns(relation: str) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(noun for one in relations for nouns in nouns_by_language(one).values() for noun in nouns)
     )
+
+
+def nouns_or_wider(relations: Iterable[str]) -> tuple[str, ...]:
+    """The nouns of some relations, and of those that include them: "my partner" may be the wife."""
+    known = tuple(relations)
+    wider = (one for one, narrower in NARROWER_RELATIONS.items() if not set(narrower).isdisjoint(known))
+    nouns = (noun for one in wider for found in nouns_by_language(one).values() for noun in found)
+    return (*(noun for one in known for noun in all_nouns(one)), *nouns)
 
 
 def needs_possessive(noun: str) -> bool:

@@ -118,11 +118,16 @@ _WORD = lazy_pattern(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
 def asked_relations(question: str) -> tuple[AskedRelation, ...]:
-    """The relations that a question asks about, in order.
+    """The relations that a question asks about, in order, as by :func:`relations_in_question`.
 
-    A relation whose name the question gives is left out; so are all relations if the question asks for nothing but the
-    name, as "who is my boss".
+    There are none if the question asks for nothing but the name, as "who is my boss".
     """
+    found = relations_in_question(question)
+    return () if found and _asks_for_name(question, found) else found
+
+
+def relations_in_question(question: str) -> tuple[AskedRelation, ...]:
+    """The relations in a question, in order, without those whose name it gives."""
     if len(question) > MAX_QUESTION_CHARS:
         return ()
     asked: dict[int, AskedRelation] = {}
@@ -140,7 +145,7 @@ def asked_relations(question: str) -> tuple[AskedRelation, ...]:
     for one in sorted(asked.values(), key=lambda relation: (relation.start, -relation.end)):
         if not found or one.start >= found[-1].end:
             found.append(one)
-    return () if found and _asks_for_name(question, found) else tuple(found)
+    return tuple(found)
 
 
 def _asks_for_name(question: str, asked: Sequence[AskedRelation]) -> bool:

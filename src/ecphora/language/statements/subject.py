@@ -145,6 +145,17 @@ def subject_agreement(question: str, text: str, speaker: str | None = None) -> f
     return sum(signs) / len(signs) if signs else 0.0
 
 
+def asks_about_relation(question: str) -> bool:
+    """Whether a question is about somebody by a relation, such as "my brother"."""
+    asked = _asked_subject(question)
+    return asked is not None and asked.kind is PersonKind.RELATION
+
+
+def asks_about_self(question: str) -> bool:
+    """Whether a question is about the one who asks."""
+    return _asked_subject(question) in {SELF, _GROUP}
+
+
 def name_coverage(question: str, text: str, speaker: str | None = None) -> float:
     """The part of the names in a question that a text mentions or that its speaker has, 0 to 1; 0 without a name.
 

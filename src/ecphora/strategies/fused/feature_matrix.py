@@ -4,14 +4,19 @@ For the best candidates it has features of what they state: who did what to whom
 as a fact.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
+from ...language.chat_roles import is_assistant
+from ...language.language_identification import likely_languages, words_of
+from ...language.question import asks_what_addressee_said
+from ...language.statements.acknowledgement import is_acknowledgement
+from ...language.statements.asked_facts import AskedFact, asked_fact, lacks, states
 from ...language.statements.factuality import asks_for_facts, asks_for_stay, factuality, is_stay
-from ...language.statements.subject import name_coverage, subject_agreement
+from ...language.statements.subject import asks_about_relation, asks_about_self, name_coverage, subject_agreement
 from ...model.graph.graph import Graph
 from ...model.ports import Passage
 from ...model.types import Mask, Query, Rows, Scores
@@ -137,9 +142,11 @@ STATEMENT_FEATURES = (ROLE_AGREEMENT, SUBJECT_AGREEMENT, MISSING_NAMES, NOT_A_FA
 def statement_features(
     query: Query, passages: Sequence[Passage], genres_of_rows: Rows, preference: float
 ) -> dict[str, Scores]:
-    """The features of ``n`` candidates of some genres, each of shape ``(n,)``; all but the first are of statements.
+    """The features of ``n`` candidates of some genres, each of shape ``(n,)``; all but two are of statements.
 
-    What is said in a conversation or a long text hangs on what was said before, and its words tell less of it.
+    What is said in a conversation or a long text hangs on what was said before, and its words tell less of it. So
+    there, ``subject agreement`` only says that a candidate is about another relation than "my brother" in the question,
+    an assistant's if the question asks for facts of the user, or not an assistant's if it asks what that said.
 
     ``role agreement`` is 1 if who does what to whom is as in the question, -1 if it is reversed; it counts if it is
     reversed in one. ``subject agreement`` is 1 if a candidate is about the person whom the question asks about, -1 if
@@ -154,6 +161,13 @@ def statement_features(
     statements = np.flatnonzero(genres_of_rows == Genre.STATEMENT).tolist()
     subjects, supposed, former = np.zeros((3, len(passages)), np.float32)
     wants_facts = asks_for_facts(query.text)
+    is_of_self = asks_about_self(query.text) and wants_facts
+    if asks_what_addressee_said(query.text) and any(is_assistant(one.speaker) for one in passages):
+        subjects[:] = [0 if is_assistant(one.speaker) else -1 for one in passages]
+    elif is_of_self or asks_about_relation(query.text):
+        for place, one in enumerate(passages):
+            if not is_of_self or is_assistant(one.speaker):
+                subjects[place] = min(0.0, subject_agreement(query.text, one.text, one.speaker))
     for place in statements:  # the analysis of a text takes a tenth of a millisecond
         text, meant = passages[place].text, factuality(passages[place].text)
         subjects[place] = subject_agreement(query.text, text, passages[place].speaker)
@@ -173,6 +187,33 @@ def stay_mask(query: Query, passages: Sequence[Passage]) -> Mask:
     if asks_for_stay(query.text):
         return np.zeros(len(passages), np.bool_)
     return np.array([is_stay(one.text) for one in passages], np.bool_)
+
+
+def acknowledgement_mask(passages: Sequence[Passage]) -> Mask:
+    """Which candidates state nothing, such as "Noted."."""
+    return np.array([is_acknowledgement(one.text) for one in passages], np.bool_)
+
+
+def stating_mask(query: Query, passages: Sequence[Passage], states: Callable[[str, AskedFact], bool] = states) -> Mask:
+    """Which candidates state what a question asks of the same person, if that is one of :class:`AskedFact`."""
+    fact = asked_fact(query.text)
+    if fact is None:
+        return np.zeros(len(passages), np.bool_)
+    least = 0.0 if asks_about_self(query.text) else 0.01  # "New address: Mill Lane 7." is the speaker's
+    has_rules = bool(likely_languages(words_of(query.text)))
+    return np.array(
+        [
+            states(one.text, fact) and not (has_rules and subject_agreement(query.text, one.text, one.speaker) < least)
+            for one in passages
+        ],
+        np.bool_,
+    )
+
+
+def lacking_mask(query: Query, passages: Sequence[Passage]) -> Mask:
+    """Which candidates cannot tell the birthday that a question asks for: they have none of its words."""
+    fact = asked_fact(query.text)
+    return np.array([fact is AskedFact.BIRTHDAY and lacks(one.text, fact) for one in passages], np.bool_)
 
 
 def may_answer(features: Mapping[str, Scores]) -> Mask:

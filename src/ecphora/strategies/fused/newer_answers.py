@@ -67,17 +67,19 @@ def _best_rival(closeness: Scores, probabilities: NDArray[np.float64]) -> NDArra
     return found
 
 
-def answer_pairs(graph: Graph, query: Query, rows: Rows, stays: Mask) -> AnswerPairs:
+def answer_pairs(graph: Graph, query: Query, rows: Rows, stays: Mask, alike: Mask) -> AnswerPairs:
     """How close some candidates are to each other, by English vectors for an English question, and their order.
 
     Candidates that tell of a stay, under the mask ``stays`` of shape ``(n,)``, are not close to the others: where
-    somebody is for the weekend is no newer answer to where they live.
+    somebody is for the weekend is no newer answer to where they live. Those under the mask ``alike``, which state
+    what is asked, or may, are as close as can be: "New address: Mill Lane 7." is not near to "I live in Bray."
     """
     cosines = dense.pairwise_cosines(graph, rows, rows, use_english=query.english_vector is not None)
     closeness = np.clip(standardize_cosines(cosines), 0, CLOSEST) / np.float32(CLOSEST)
     if len(rows) == 2:  # nothing to compare their cosine with
         closeness = np.full((2, 2), PAIR_CLOSENESS, np.float32)
     closeness[stays[:, None] != stays[None, :]] = 0
+    closeness[alike[:, None] & alike[None, :]] = 1
     return AnswerPairs(closeness, time_order(graph, rows))
 
 

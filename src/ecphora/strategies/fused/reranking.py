@@ -12,15 +12,27 @@ import numpy as np
 
 from ...language.dates.asked_time import asked_end
 from ...language.question import is_current_state_question
+from ...language.statements.asked_facts import may_state
 from ...model.ports import RowReranker
 from ...model.reprs import ShortRepr
-from ...model.types import Query, Rows, Scores, Vector
+from ...model.types import Mask, Query, Rows, Scores, Vector
 from ...retrieval import fusion
 from ...retrieval.bm25 import question_word_count
 from ...retrieval.temporal import time_order
 from .answerability import AnswerabilityModel
 from .candidate_pool import CandidatePool
-from .feature_matrix import STATEMENT_FEATURES, FeatureMatrix, may_answer, statement_features, stay_mask
+from .feature_matrix import (
+    STATEMENT_FEATURES,
+    SUBJECT_AGREEMENT,
+    FeatureMatrix,
+    Genre,
+    acknowledgement_mask,
+    lacking_mask,
+    may_answer,
+    statement_features,
+    stating_mask,
+    stay_mask,
+)
 from .features import SIMILARITY
 from .newer_answers import NEWER_ANSWER, OLDER_ANSWER, SERIES_END, answer_pairs, newer_answer_features
 from .ranker import RankedPool, Ranker
@@ -40,6 +52,12 @@ RERANKING_FEATURES = (
 """The features of candidates that were read; 0 for all others."""
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reranker are cut to this in both directions, so that one passage cannot outweigh all else."""
+
+OTHERS_LOSS = 2.0
+"""What a turn of a conversation loses in log-odds that is about others than the question, or lacks what it asks for:
+about as much as a statement loses by its features."""
+STATED_LOG_ODDS = 1.0
+"""The least log-odds of what states what is asked (:class:`~ecphora.language.statements.asked_facts.AskedFact`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -132,14 +150,21 @@ class RerankPolicy(ShortRepr):
         indices, first = best[np.isfinite(log_odds)], _cut(log_odds[np.isfinite(log_odds)])
         if not len(indices):
             return matrix
-        preference, lead = self.preference(pool.query), first - np.float32(unread_log_odds(first))
-        passages = reranker.passages(pool.rows[indices])
+        passages, preference = reranker.passages(pool.rows[indices]), self.preference(pool.query)
         statements = statement_features(pool.query, passages, matrix.genres[indices], preference)
+        silent = acknowledgement_mask(passages)
+        stating = stating_mask(pool.query, passages) & ~silent
+        lacking = lacking_mask(pool.query, passages)
+        answering = may_answer(statements) & ~silent & ~lacking
+        is_of_others = (statements[SUBJECT_AGREEMENT] < 0) | lacking
+        first = _correct(first, silent, is_of_others & (matrix.genres[indices] != Genre.STATEMENT), stating)
+        lead = first - np.float32(unread_log_odds(first if silent.all() else first[~silent]))
         reranked = {RERANKING: lead, RERANKING_NOT_ENGLISH: np.where(pool.is_english[indices], 0, lead), **statements}
-        pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stay_mask(pool.query, passages))
+        stays, alike = stay_mask(pool.query, passages), stating_mask(pool.query, passages, may_state)
+        pairs = answer_pairs(pool.graph, pool.query, pool.rows[indices], stays, alike)
 
         def complete(second: Scores) -> FeatureMatrix:
-            answers = np.where(may_answer(statements), second, -MAX_LOG_ODDS)
+            answers = np.where(answering, second, -MAX_LOG_ODDS)
             newer = newer_answer_features(pairs, answers, preference, asked_end(pool.query.text))
             return with_features(matrix, indices, {**reranked, SECOND_RERANKING: second - first, **newer}, answers)
 
@@ -150,7 +175,7 @@ class RerankPolicy(ShortRepr):
             return read_once
         again, second = fusion.top_k(ranked_once.log_odds[indices], self.max_rescore), first.copy()
         second[again] = _cut(reranker.rescore(pool.rows[indices[again]], first[again]))
-        return complete(second)
+        return complete(np.where(silent | stating, first, second))
 
     def candidates(self, matrix: FeatureMatrix, scores: Scores) -> Rows:
         """The places of the candidates that are read: the best, best first, each three followed by the most similar."""
@@ -185,6 +210,19 @@ def with_features(
         features[name] = np.zeros(len(matrix), np.float32)
         features[name][indices] = of_read
     return replace(matrix, features=features, reranker_scores=log_odds)
+
+
+def _correct(log_odds: Scores, silent: Mask, turns_of_others: Mask, stating: Mask) -> Scores:
+    """A reranker's log-odds, corrected by what the rules know of the candidates.
+
+    What is ``silent`` states nothing, and ``turns_of_others`` lose ``OTHERS_LOSS``. All under ``stating`` state what is
+    asked: they answer as well as the best, and well.
+    """
+    corrected: Scores = log_odds - np.float32(OTHERS_LOSS) * turns_of_others.astype(np.float32)
+    if stating.any():
+        corrected[stating] = max(STATED_LOG_ODDS, log_odds[~silent].max())
+    corrected[silent] = -MAX_LOG_ODDS
+    return corrected
 
 
 def unread_log_odds(log_odds: Scores) -> float:
