@@ -341,7 +341,7 @@ with Memory(sys.argv[1], embedder=HashingEmbedder(64)) as memory:
 def test_two_processes_that_append_with_retries_lose_nothing(tmp_path: Path) -> None:
     path = str(tmp_path / "a.db")
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    processes = [subprocess.Popen([sys.executable, "-c", APPEND, path, name], **pipes) for name in ("a", "b")]
+    processes: list[Any] = [subprocess.Popen([sys.executable, "-c", APPEND, path, name], **pipes) for name in "ab"]
     for process in processes:
         assert process.stdout.readline() == b"ready\n"
     for process in processes:
