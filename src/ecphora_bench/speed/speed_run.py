@@ -1,0 +1,137 @@
+"""Run engines at several sizes, each in processes of its own with one thread; strategies share what was built."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+
+from ecphora.errors import EcphoraError
+
+from .measure import EngineSpeed, Task
+from .peers import EXACT, PEERS
+from .synthetic import Corpus, nearest_cosines
+
+SAMPLE = 50
+"""Questions whose nearest memories are compared with the exact ones, at most."""
+THREAD_VARIABLES = (
+    "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS", "TOKIO_WORKER_THREADS",
+    "LANCE_CPU_THREADS", "LANCE_IO_THREADS",
+)  # fmt: skip
+"""The environment variables that set the number of threads of the libraries; each is 1."""
+ERROR_LENGTH = 300
+
+
+class EngineFailed(EcphoraError):
+    """An engine failed, or did not finish in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedPlan:
+    """What to run. ``seconds`` bounds the recalls and the writes of an engine, ``limit_s`` each of its processes."""
+
+    sizes: Sequence[int]
+    strategies: Sequence[str]
+    peers: Sequence[str]
+    recalls: int
+    seconds: float
+    limit_s: float
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """Strategies and peers that are installed, and the comparison of all vectors between them."""
+        return (*self.strategies, EXACT, *(name for name in self.peers if PEERS[name].is_installed))
+
+    @property
+    def missing_peers(self) -> tuple[str, ...]:
+        """The peers that are not installed."""
+        return tuple(name for name in self.peers if not PEERS[name].is_installed)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The version of the package of each peer that is installed."""
+        return {name: version(PEERS[name].package) for name in self.engines if name in PEERS}
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedRow:
+    """The figures of an engine with a number of memories; None with an ``error`` if it failed or took too long.
+
+    ``build_s`` are the seconds in which all memories were written, the start of a process included.
+    """
+
+    engine: str
+    memories: int
+    build_s: float | None
+    speed: EngineSpeed | None
+    error: str | None = None
+
+    def to_json_line(self) -> str:
+        """The row as a line of JSON, its figures beside each other."""
+        fields = asdict(self)
+        return json.dumps(fields | (fields.pop("speed") or {}), ensure_ascii=False)
+
+
+def count_steps(plan: SpeedPlan) -> int:
+    """How many steps :func:`run` will report, one a row."""
+    return len(plan.sizes) * len(plan.engines)
+
+
+def run(plan: SpeedPlan, tick: Callable[[int], None] = lambda _steps: None) -> Iterator[SpeedRow]:
+    """Measure every engine at every size, and yield its row as soon as it is there."""
+    for memories in plan.sizes:
+        corpus = Corpus(memories)
+        least = nearest_cosines(corpus, corpus.questions(plan.recalls)[:SAMPLE]).tolist()
+        with tempfile.TemporaryDirectory() as folder:
+            shared_folder, shared_build_s = Path(folder) / "ecphora", None
+            for engine in plan.engines:
+                own_folder = Path(folder) / "measured"
+                own_folder.mkdir()
+                result = Path(folder) / "result.json"
+                task = Task(engine, memories, plan.recalls, plan.seconds, str(own_folder), str(result), least)
+                build_s = None
+                try:
+                    if engine in plan.strategies:
+                        if shared_build_s is None:
+                            shared_folder.mkdir(exist_ok=True)
+                            shared_build_s = _run_step("build", replace(task, folder=str(shared_folder)), plan.limit_s)
+                        shutil.copytree(shared_folder, own_folder, dirs_exist_ok=True)
+                        build_s = shared_build_s
+                    else:
+                        build_s = _run_step("build", task, plan.limit_s)
+                    _run_step("ask", task, plan.limit_s)
+                    speed = EngineSpeed(**json.loads(result.read_text("utf-8")))
+                    yield SpeedRow(engine, memories, build_s, speed)
+                except EngineFailed as error:
+                    yield SpeedRow(engine, memories, build_s, None, str(error))
+                shutil.rmtree(own_folder)
+                tick(1)
+
+
+def _run_step(step: str, task: Task, limit_s: float) -> float:
+    """Run a step of a task in a process, and return its seconds; raises ``EngineFailed``."""
+    task_file = Path(task.result).with_name("task.json")
+    task_file.write_text(json.dumps(asdict(task)), "utf-8")
+    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, "1")
+    environment |= {"PYTHONPATH": os.pathsep.join(sys.path), "MEM0_DIR": str(task_file.parent)}
+    started = perf_counter()
+    try:
+        done = subprocess.run(  # noqa: S603  # fixed words
+            [sys.executable, "-m", f"{__package__}.measure", step, str(task_file)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise EngineFailed(f"{step}: not done in {limit_s:g} s") from error
+    if done.returncode:
+        raise EngineFailed(f"{step}: {done.stderr.strip()[-ERROR_LENGTH:]}")
+    return perf_counter() - started
