@@ -443,11 +443,11 @@ def _has_module(name: str) -> bool:
 
 PEERS: Mapping[str, Peer] = {
     "lancedb": Peer(LanceDb, ("lancedb",), "lancedb"),
+    "sqlite-vec": Peer(SqliteVec, ("sqlite_vec",), "sqlite-vec"),
+    "chroma": Peer(Chroma, ("chromadb",), "chromadb"),
+    "langgraph": Peer(LangGraph, ("langgraph.store.memory",), "langgraph-checkpoint"),
     "llama-index": Peer(LlamaIndex, ("llama_index.core", "llama_index.retrievers.bm25"), "llama-index-core"),
     "mem0": Peer(Mem0, ("mem0", "qdrant_client"), "mem0ai"),
-    "langgraph": Peer(LangGraph, ("langgraph.store.memory",), "langgraph-checkpoint"),
-    "chroma": Peer(Chroma, ("chromadb",), "chromadb"),
-    "sqlite-vec": Peer(SqliteVec, ("sqlite_vec",), "sqlite-vec"),
 }
 """The other projects, by the name that the command takes."""
 EXACT = "exact"

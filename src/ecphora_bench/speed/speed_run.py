@@ -21,10 +21,16 @@ from .synthetic import Corpus, nearest_cosines
 SAMPLE = 50
 """Questions whose nearest memories are compared with the exact ones, at most."""
 THREAD_VARIABLES = (
-    "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS", "TOKIO_WORKER_THREADS",
-    "LANCE_CPU_THREADS", "LANCE_IO_THREADS",
-)  # fmt: skip
-"""The environment variables that set the number of threads of the libraries; each is 1."""
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "LANCE_CPU_THREADS",
+)
+"""The environment variables that set the number of threads of the libraries to 1.
+
+LanceDB stands still with one thread in TOKIO_WORKER_THREADS or LANCE_IO_THREADS.
+"""
 ERROR_LENGTH = 300
 
 

@@ -37,7 +37,7 @@ FILE = "speed.svg"
 def speed_table(memories: int, rows: Sequence[SpeedRow]) -> Table:
     """The figures of the engines with a number of memories."""
     table = Table(box=SIMPLE_HEAD, title=f"{memories:,} memories", title_justify="left", pad_edge=False)
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for name in COLUMNS:
         table.add_column(name.replace("_", " "), justify="right")
     for row in rows:
