@@ -10,15 +10,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TypeVar
 
 import numpy as np
 
-from .engines import Engine
 from .peers import make_engine
-from .synthetic import SESSION_TURNS, Corpus, Question, SyntheticEmbedder, vector_recall
+from .synthetic import SESSION_TURNS, Corpus, SyntheticEmbedder, vector_recall
 
 Item = TypeVar("Item")
 
@@ -97,21 +97,18 @@ def measure(task: Task) -> EngineSpeed:
 
 
 def _warm_up(name: str) -> None:
+    """Use the engine once with a small memory."""
     corpus = Corpus(WARM_COUNT)
     questions = corpus.questions(2)
+    engine = make_engine(name, SyntheticEmbedder(questions))
     with tempfile.TemporaryDirectory() as folder:
-        engine = make_engine(name, SyntheticEmbedder(questions))
-        _use(engine, Path(folder), corpus, questions)
-
-
-def _use(engine: Engine, folder: Path, corpus: Corpus, questions: Sequence[Question]) -> None:
-    engine.build(folder, corpus)
-    engine.open(folder, corpus)
-    for question in questions:
-        engine.recall(question)
-    for episode in corpus.episodes(WARM_COUNT, WARM_COUNT + 1):
-        engine.write(episode)
-    engine.close()
+        engine.build(Path(folder), corpus)
+        engine.open(Path(folder), corpus)
+        for question in questions:
+            engine.recall(question)
+        for episode in corpus.episodes(WARM_COUNT, WARM_COUNT + 1):
+            engine.write(episode)
+        engine.close()
 
 
 def _repeat(call: Callable[[Item], object], items: Sequence[Item], seconds: float) -> tuple[list[float], list[float]]:
@@ -122,7 +119,7 @@ def _repeat(call: Callable[[Item], object], items: Sequence[Item], seconds: floa
     for item in items:
         if wall and perf_counter() > ends:
             break
-        wall_ms, cpu_ms = timed(lambda item=item: call(item))
+        wall_ms, cpu_ms = timed(partial(call, item))
         wall.append(wall_ms)
         cpu.append(cpu_ms)
     return wall, cpu

@@ -95,29 +95,39 @@ def run(plan: SpeedPlan, tick: Callable[[int], None] = lambda _steps: None) -> I
         corpus = Corpus(memories)
         least = nearest_cosines(corpus, corpus.questions(plan.recalls)[:SAMPLE]).tolist()
         with tempfile.TemporaryDirectory() as folder:
-            shared_folder, shared_build_s = Path(folder) / "ecphora", None
+            built = _BuiltFolders(Path(folder), plan)
             for engine in plan.engines:
-                own_folder = Path(folder) / "measured"
-                own_folder.mkdir()
-                result = Path(folder) / "result.json"
+                own_folder, result = built.folder / "measured", built.folder / "result.json"
                 task = Task(engine, memories, plan.recalls, plan.seconds, str(own_folder), str(result), least)
                 build_s = None
                 try:
-                    if engine in plan.strategies:
-                        if shared_build_s is None:
-                            shared_folder.mkdir(exist_ok=True)
-                            shared_build_s = _run_step("build", replace(task, folder=str(shared_folder)), plan.limit_s)
-                        shutil.copytree(shared_folder, own_folder, dirs_exist_ok=True)
-                        build_s = shared_build_s
-                    else:
-                        build_s = _run_step("build", task, plan.limit_s)
+                    build_s = built.build(task)
                     _run_step("ask", task, plan.limit_s)
-                    speed = EngineSpeed(**json.loads(result.read_text("utf-8")))
-                    yield SpeedRow(engine, memories, build_s, speed)
+                    yield SpeedRow(engine, memories, build_s, EngineSpeed(**json.loads(result.read_text("utf-8"))))
                 except EngineFailed as error:
                     yield SpeedRow(engine, memories, build_s, None, str(error))
-                shutil.rmtree(own_folder)
+                shutil.rmtree(own_folder, ignore_errors=True)
                 tick(1)
+
+
+class _BuiltFolders:
+    """Builds what an engine opens, in the folder of its task; what a strategy opens is built once and copied."""
+
+    def __init__(self, folder: Path, plan: SpeedPlan) -> None:
+        self.folder, self._plan = folder, plan
+        self._shared_s: float | None = None
+
+    def build(self, task: Task) -> float:
+        """Fill the folder of a task, and return the seconds that building took; raises ``EngineFailed``."""
+        if task.engine not in self._plan.strategies:
+            Path(task.folder).mkdir()
+            return _run_step("build", task, self._plan.limit_s)
+        shared = self.folder / "shared"
+        if self._shared_s is None:
+            shared.mkdir(exist_ok=True)
+            self._shared_s = _run_step("build", replace(task, folder=str(shared)), self._plan.limit_s)
+        shutil.copytree(shared, task.folder)
+        return self._shared_s
 
 
 def _run_step(step: str, task: Task, limit_s: float) -> float:
