@@ -14,6 +14,8 @@ from time import perf_counter
 
 from ecphora.errors import EcphoraError
 
+from ..recall.recall_run import share_memory
+from ..strategy_variants import parse_strategies
 from .measure import EngineSpeed, Task
 from .peers import EXACT, PEERS
 from .synthetic import Corpus, nearest_cosines
@@ -111,23 +113,28 @@ def run(plan: SpeedPlan, tick: Callable[[int], None] = lambda _steps: None) -> I
 
 
 class _BuiltFolders:
-    """Builds what an engine opens, in the folder of its task; what a strategy opens is built once and copied."""
+    """Builds what an engine opens, in the folder of its task. Strategies that store the same get copies of one."""
 
     def __init__(self, folder: Path, plan: SpeedPlan) -> None:
         self.folder, self._plan = folder, plan
-        self._shared_s: float | None = None
+        self._strategies = parse_strategies(plan.strategies)
+        self._seconds: dict[str, float] = {}
 
     def build(self, task: Task) -> float:
         """Fill the folder of a task, and return the seconds that building took; raises ``EngineFailed``."""
-        if task.engine not in self._plan.strategies:
+        strategy = next((one for one in self._strategies if one.name == task.engine), None)
+        if strategy is None:
             Path(task.folder).mkdir()
             return _run_step("build", task, self._plan.limit_s)
-        shared = self.folder / "shared"
-        if self._shared_s is None:
+        first = next(one.name for one in self._strategies if share_memory(one, strategy))
+        shared = self.folder / f"built {first}"
+        if first not in self._seconds:
             shared.mkdir(exist_ok=True)
-            self._shared_s = _run_step("build", replace(task, folder=str(shared)), self._plan.limit_s)
+            self._seconds[first] = _run_step(
+                "build", replace(task, engine=first, folder=str(shared)), self._plan.limit_s
+            )
         shutil.copytree(shared, task.folder)
-        return self._shared_s
+        return self._seconds[first]
 
 
 def _run_step(step: str, task: Task, limit_s: float) -> float:
