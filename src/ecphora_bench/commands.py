@@ -36,12 +36,13 @@ from .probes.probe_command import probes_command
 from .recall import recall_tables, run_records
 from .recall.recall_run import RunOutcome, count_steps, make_run, run
 from .recall.run_records import Figure, RunRecord
+from .speed.speed_command import speed_command
 from .strategy_variants import parse_strategies
 
 
-@click.group(commands=[probes_command])
+@click.group(commands=[probes_command, speed_command])
 def bench() -> None:
-    """Measure recall on public data sets."""
+    """Measure recall on public data sets, and speed."""
 
 
 @bench.command()

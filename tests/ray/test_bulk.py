@@ -22,7 +22,7 @@ from .conftest import descendants, needs_ray
 SCOPES = 40
 HOLD_CLUSTER = """
 import sys
-from ecphora.remote.ray.running import ray_session
+from ecphora.remote.ray.session import ray_session
 with ray_session("local") as ray:
     print(ray.get_runtime_context().gcs_address, flush=True)
     sys.stdin.read()

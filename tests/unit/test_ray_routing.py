@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from ecphora.errors import InvalidInput
 from ecphora.remote.ray.routing import ScopeRouting
-from ecphora.remote.ray.running import check_ray
+from ecphora.remote.ray.session import check_ray
 
 OWN = {"X-Content-Type-Options": "nosniff", "X-Request-Id": "ours"}
 

@@ -146,7 +146,7 @@ def _nodes(found: Recollection) -> Iterator[NodeWithScore]:
     for hit in found:
         node = hit.node
         fields = {"title": node.title, **hit_fields(hit, found)}
-        del fields["score"]  # LlamaIndex has it beside the node
+        del fields["score"]  # LlamaIndex has it next to the node
         metadata = {**node.metadata, **fields}
         hidden = [name for name in metadata if name not in SHOWN_METADATA or metadata[name] is None]
         text = TextNode(

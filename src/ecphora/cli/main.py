@@ -61,7 +61,7 @@ COMMANDS = {
     "serve": (".serve:serve", "Serve the memory file over HTTP."),
     "token": (".serve:token", "Make, list and revoke the access tokens of the server."),
     "learn": (".learn:learn", "Learn from questions whose evidence is known."),
-    "bench": (f"{BENCH_PACKAGE}.commands:bench", "Measure recall on public data sets."),
+    "bench": (f"{BENCH_PACKAGE}.commands:bench", "Measure recall on public data sets, and speed."),
 }
 """The commands: where each is defined, and the line that ``ecphora --help`` prints of it."""
 

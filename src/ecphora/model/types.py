@@ -443,7 +443,7 @@ class TransferResult(JsonObject):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CopyResult(JsonObject):
-    """The scopes that were copied, and those that were there already, equal to the source's."""
+    """The scopes that were copied, and the scopes that were there already, equal to the source's."""
 
     copied: tuple[str, ...] = ()
     existing: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Charts of figures as self-contained SVG."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 
 from ..recall.run_records import Figure, Metric
@@ -21,11 +21,12 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Lines over a range of x that is labelled at some places; y is in 0..1."""
+    """Lines over ranges of x and y that are labelled at some places; those of y are from the first to the last."""
 
     title: str
     lines: Mapping[str, Points]
     ticks: Mapping[float, str]
+    y_ticks: Mapping[float, str] = field(default_factory=lambda: {0.0: "0", 0.5: ".5", 1.0: "1"})
     has_diagonal: bool = False
 
 
@@ -102,15 +103,16 @@ def render_svg(charts: Sequence[Chart]) -> str:
 def _chart_svg(chart: Chart) -> str:
     xs = [x for points in chart.lines.values() for x, _ in points] + list(chart.ticks)
     first, last = min(xs), max(xs)
+    lowest, highest = min(chart.y_ticks), max(chart.y_ticks)
 
     def x_of(x: float) -> float:
         return round(LEFT + (x - first) / max(last - first, 1e-9) * (WIDTH - LEFT - RIGHT), 1)
 
     def y_of(y: float) -> float:
-        return round(TOP + (1 - y) * (HEIGHT - TOP - BOTTOM), 1)
+        return round(TOP + (highest - y) / max(highest - lowest, 1e-9) * (HEIGHT - TOP - BOTTOM), 1)
 
     parts = [f'<text x="{LEFT}" y="14" font-weight="bold">{escape(chart.title)}</text>']
-    for y, label in ((0, "0"), (0.5, ".5"), (1, "1")):
+    for y, label in chart.y_ticks.items():
         parts.append(f'<path d="M{LEFT},{y_of(y)}H{WIDTH - RIGHT}" stroke="#ddd"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{y_of(y) + 3}" text-anchor="end">{label}</text>')
     for x, label in chart.ticks.items():

@@ -54,7 +54,7 @@ def all_nouns(relation: str) -> tuple[str, ...]:
 
 
 def nouns_or_wider(relations: Iterable[str]) -> tuple[str, ...]:
-    """The nouns of some relations, and of those that include them: "my partner" may be the wife."""
+    """The nouns of some relations, and of wider relations: "my partner" may be the wife."""
     known = tuple(relations)
     wider = (one for one, narrower in NARROWER_RELATIONS.items() if not set(narrower).isdisjoint(known))
     nouns = (noun for one in wider for found in nouns_by_language(one).values() for noun in found)

@@ -18,7 +18,7 @@ from ...settings import Settings, load
 from ..server.access_control import AccessPolicy
 from ..server.app import ServerOptions, make_app
 from ..server.tokens import Tokens
-from .running import LOOPBACK_VARIABLE
+from .session import LOOPBACK_VARIABLE
 from .shared_jobs import SharedJobs
 
 APPLICATION = "ecphora"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...maintenance.bulk import Executor, ScopeOutcome, ScopeWork, run_scope
-from .running import check_ray, ray_session
+from .session import check_ray, ray_session
 
 Batch = dict[str, Any]
 

@@ -109,7 +109,7 @@ class Pool:
 
 
 def _close_all(connections: list[psycopg.Connection], process: int) -> None:
-    """Close the connections that a process has made, and those of no other."""
+    """Close the connections that a process has made; a forked child closes none of its parent's."""
     while connections and process == os.getpid():
         with suppress(IndexError):  # another thread has taken it
             connections.pop().close()

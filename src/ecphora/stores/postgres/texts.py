@@ -43,7 +43,7 @@ class _BinaryLoader(TextBinaryLoader):
 
 
 def register(connection: "psycopg.Connection") -> None:
-    """Escape the texts that a connection writes, and unescape those that it reads."""
+    """Escape the texts that a connection writes, and unescape the texts that it reads."""
     connection.adapters.register_dumper(str, _Dumper)
     for loader in (_Loader, _BinaryLoader):
         connection.adapters.register_loader("text", loader)
