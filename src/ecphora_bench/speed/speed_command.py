@@ -74,6 +74,7 @@ def speed_command(
         "--peer": peers,
         "--recalls": [str(recalls)],
         "--seconds": [f"{seconds:g}"],
+        "--limit": [f"{limit_s:g}"],
     }
     record = make_run(SyntheticEmbedder.name, options.command_line("speed", words))
     rows: list[SpeedRow] = []
