@@ -944,6 +944,7 @@ export interface UpdateRequest {
   /** Texts, numbers, booleans, nulls or lists of these, by name; in a filter, conditions. */
   metadata?: Record<string, string | number | boolean | (string | number | boolean | null)[] | null> | null;
   restore?: boolean;
+  if_unchanged?: null;
 }
 
 /**
@@ -1181,7 +1182,8 @@ export interface PlainMethods {
    * accesses and what was derived from it. Both are one commit.
    *
    * `metadata` takes the place of the old metadata, which stays by default. `restore` writes a text that was
-   * forgotten or replaced before, with `mode="replace"`.
+   * forgotten or replaced before, with `mode="replace"`. `if_unchanged` is the memory as `get` returned
+   * it: if it was replaced or forgotten since, in any process, `mode="replace"` raises `StaleWrite`.
    *
    * A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten or
    * replaced before: the result has it in `blocked`. Raises `InvalidInput` for an unknown id, and for a memory
@@ -1189,7 +1191,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read` and `write`.
    */
-  update(id: string, text: string, mode: "supersede" | "replace", options?: Pick<UpdateRequest, "happened_at" | "metadata" | "restore">, call?: CallOptions): Promise<RememberResult>;
+  update(id: string, text: string, mode: "supersede" | "replace", options?: Pick<UpdateRequest, "happened_at" | "metadata" | "restore" | "if_unchanged">, call?: CallOptions): Promise<RememberResult>;
   /**
    * Erase memories: by id, all that match a filter, or with `everything` the whole scope.
    *

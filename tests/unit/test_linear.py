@@ -18,6 +18,7 @@ from ecphora import language
 from ecphora.errors import InvalidTime
 from ecphora.language.language_identification import European
 from ecphora.language.names.name_usage import is_vocative, masked_excerpt
+from ecphora.language.statements.asked_facts import AskedFact
 from ecphora.language.statements.statements import statements
 from ecphora.language.statements.validity_phrases import validity_interval
 from ecphora.language.statements.values import values
@@ -27,7 +28,7 @@ NOW = datetime(2026, 5, 3, tzinfo=UTC)
 LONG, SECONDS = 100_000, 5
 OTHER_ARGUMENTS = {
     "reference_time": NOW, "speaker": "Ana Silva", "exclude": (), "relation": "sister", "language": European.ENGLISH,
-    "known": frozenset({"ana"}), "start": LONG, "end": 1,
+    "known": frozenset({"ana"}), "start": LONG, "end": 1, "fact": AskedFact.HOME,
 }  # fmt: skip
 """Arguments of readers other than texts, by parameter name."""
 TEXT_PARAMETERS = frozenset({"text", "marked", "sentence", "question"})
