@@ -28,13 +28,13 @@ from ecphora.adapters.pydantic_ai import EcphoraMemoryStore
 
 
 @functools.cache
-def opened(path):
+def open_store(path):
     return Memory(path, embedder=HashingEmbedder(64))
 
 
 host.InMemoryStore = lambda: EcphoraMemoryStore(Memory(":memory:", embedder=HashingEmbedder(64)))
 host.FileStore = lambda directory, workspace: EcphoraMemoryStore(Memory(":memory:"))  # the default embedder
-host.SqliteMemoryStore = lambda database: EcphoraMemoryStore(opened(database))
+host.SqliteMemoryStore = lambda database: EcphoraMemoryStore(open_store(database))
 
 
 def pytest_collection_modifyitems(config, items):

@@ -137,7 +137,7 @@ def test_token_that_cannot_be_made_changes_nothing(tokens: Tokens, arguments: di
     assert list(tokens.path.parent.iterdir()) == []
 
 
-def test_name_is_taken_until_it_is_revoked(tokens: Tokens) -> None:
+def test_duplicate_name_error_until_it_is_revoked(tokens: Tokens) -> None:
     first = tokens.create("laptop", scopes="*")
     with pytest.raises(InvalidInput, match="already"):
         tokens.create("laptop", scopes="*")

@@ -15,7 +15,7 @@ from ..rows import batch_writer, scopes
 from ..rows.batch_reader import pause_gc, read_changes, unchanged
 from ..rows.batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, derived_part
 from ..rows.database import Database, DuplicateRow
-from ..rows.scopes import SCOPE_COLUMNS, ScopeRow, check_names, name_is_taken
+from ..rows.scopes import SCOPE_COLUMNS, ScopeRow, check_names, duplicate_name_error
 from ..rows.store import RowStore
 from .schema import SCHEMA, grant, upgrade
 from .session import Session
@@ -190,7 +190,7 @@ class PostgresStore(RowStore):
             try:
                 _keep_commit_key(session, work(session, target), key)
             except DuplicateRow as error:  # made meanwhile
-                raise name_is_taken(new_name) from error
+                raise duplicate_name_error(new_name) from error
 
         self._transact(None, give, writes=True)
 

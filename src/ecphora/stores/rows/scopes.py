@@ -95,10 +95,10 @@ def check_names(name: str, scope: ScopeRow | None, new_name: str, other: ScopeRo
     if scope is None:
         raise UnknownName(f"there is no scope {name!r}; Memory.scopes() lists the scopes")
     if other is not None:
-        raise name_is_taken(new_name)
+        raise duplicate_name_error(new_name)
     return scope
 
 
-def name_is_taken(name: str) -> InvalidInput:
+def duplicate_name_error(name: str) -> InvalidInput:
     """The error for a new name that another scope has."""
     return InvalidInput(f"there is a scope {name!r} already; choose another name")
